@@ -1,0 +1,140 @@
+"""The answer: what went wrong in an attempt, why, and what cures it. Plain data in both languages, ready to be reported."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sgdoctor.engines.base import Fact, Phase
+from sgdoctor.launch.change import Change
+from sgdoctor.rules.model import Confidence, Rule, Severity, Text
+
+
+class State(StrEnum):
+    """How an attempt stands."""
+
+    FAILED = "failed"
+    DEGRADED = "degraded"
+    HEALTHY = "healthy"
+    STARTING = "starting"
+    STALLED = "stalled"
+    UNDETERMINED = "undetermined"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A line that a statement rests on.
+
+    Attributes:
+        line: its 1-based number.
+        text: as it stands in the log, made safe for a terminal, cut at 1,000 characters.
+        before: up to two lines before it, as (number, text).
+        after: up to two lines after it.
+    """
+
+    line: int
+    text: str
+    before: tuple[tuple[int, str], ...] = ()
+    after: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A fix that applies to this log: names are filled in."""
+
+    id: str
+    summary: Text
+    effect: Text
+    changes: tuple[Change, ...]
+    safety: str
+    verify: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """Something that happened only because of the diagnosis it stands under."""
+
+    rule: str
+    title: Text
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One thing that is wrong.
+
+    Attributes:
+        rule: the rule that names it.
+        severity: after the course of the attempt was considered (a fatal text that the server outlived is not fatal).
+        title: one line, names filled in.
+        cause: why it happened, names filled in.
+        evidence: the lines that prove it, the decisive one first.
+        ranks: rank tags on which it happened, sorted; empty for one card.
+        consequences: what it led to.
+        fixes: what cures it, the best first.
+    """
+
+    rule: Rule
+    severity: Severity
+    confidence: Confidence
+    title: Text
+    cause: Text
+    evidence: tuple[Evidence, ...]
+    ranks: tuple[str, ...]
+    consequences: tuple[Consequence, ...]
+    fixes: tuple[Fix, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that looks alarming and is not, or is worth knowing.
+
+    Attributes:
+        rule: the rule that knows it.
+        severity: notice or benign.
+        title: one line.
+        cause: why it is harmless, or why it is worth knowing.
+        line: number of its first line.
+        count: how many events of the attempt it covers.
+    """
+
+    rule: str
+    severity: Severity
+    title: Text
+    cause: Text
+    line: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer for one attempt.
+
+    Attributes:
+        state: how it stands.
+        attempt: its 1-based number.
+        attempts: how many attempts the log holds.
+        first_line: number of its first line.
+        last_line: number of its last line.
+        summary: one sentence.
+        diagnoses: ranked, the root cause first.
+        notices: benign and informational matches, in log order.
+        unexplained: the first error that no rule knows, when the cause is not determined.
+        facts: what was read, by name.
+        phases: the course of the start.
+        engine: name of the engine, empty when no engine line was seen.
+        version: of the engine, empty when unknown; a range such as ``0.5.14-0.5.15`` when only bounds are known.
+    """
+
+    state: State
+    attempt: int
+    attempts: int
+    first_line: int
+    last_line: int
+    summary: Text
+    diagnoses: tuple[Diagnosis, ...]
+    notices: tuple[Notice, ...]
+    unexplained: Evidence | None
+    facts: Mapping[str, Fact]
+    phases: tuple[Phase, ...]
+    engine: str
+    version: str

@@ -1,0 +1,1 @@
+"""From bytes to events: sources, framing, prefixes, folding, and the literal index."""

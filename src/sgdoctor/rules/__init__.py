@@ -1,0 +1,1 @@
+"""The rule base: format, loading, matching."""

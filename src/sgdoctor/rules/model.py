@@ -1,0 +1,152 @@
+"""Rules and hits as the matcher and the diagnosis use them (no pydantic, no YAML: both cost more than a start-up may)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from sgdoctor.engines.base import PhaseName
+from sgdoctor.launch.change import Change
+from sgdoctor.logs.event import Event
+
+CAPTURE_TYPES: Final = ("int", "float", "str", "path", "flag", "version", "gib", "mib", "seconds", "bytes")
+
+
+class Severity(StrEnum):
+    """How bad it is, worst first."""
+
+    FATAL = "fatal"
+    ERROR = "error"
+    DEGRADED = "degraded"
+    NOTICE = "notice"
+    BENIGN = "benign"
+
+    @property
+    def is_diagnosis(self) -> bool:
+        """Whether it is shown as a diagnosis (else as a notice)."""
+        return self not in (Severity.NOTICE, Severity.BENIGN)
+
+
+class Confidence(StrEnum):
+    """How sure a diagnosis is."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+
+class Role(StrEnum):
+    """Whether a text says why something failed, or only that it did."""
+
+    CAUSE = "cause"
+    CONSEQUENCE = "consequence"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of a rule in both languages, with ``{name}`` and ``[[optional part]]`` still in it."""
+
+    en: str
+    zh: str
+
+    def in_language(self, lang: str) -> str:
+        """The text for ``en`` or ``zh``; English where a translation is missing."""
+        return (self.zh or self.en) if lang == "zh" else self.en
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One entry of ``none_of`` or ``all_of``; exactly one field is set."""
+
+    message: str = ""
+    elsewhere: str = ""
+    when: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One entry of ``match``. See ``docs/rule-format.md`` for the meaning of the fields."""
+
+    event: str = "any"
+    literals: tuple[str, ...] = ()
+    message: str = ""
+    exception: str = ""
+    frame: str = ""
+    header: str = ""
+    all_of: tuple[Clause, ...] = ()
+    none_of: tuple[Clause, ...] = ()
+    when: str = ""
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """Type and bounds of a named group."""
+
+    type: str
+    min: float | None = None
+    max: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FixSpec:
+    """A fix as its rule words it: names in texts and values are not filled in yet."""
+
+    id: str
+    summary: Text
+    effect: Text
+    changes: tuple[Change, ...] = ()
+    safety: str = "manual"
+    when: str = ""
+    versions: Mapping[str, str] | None = None
+    verify: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. See ``docs/rule-format.md`` for the meaning of the fields."""
+
+    id: str
+    name: str
+    severity: Severity
+    patterns: tuple[Pattern, ...]
+    title: Text
+    cause: Text
+    status: str = "stable"
+    engine: tuple[str, ...] = ("any",)
+    confidence: Confidence = Confidence.CERTAIN
+    role: Role = Role.CAUSE
+    versions: Mapping[str, str] | None = None
+    phases: tuple[str, ...] = ()
+    when: str = ""
+    captures: Mapping[str, Capture] | None = None
+    explains: tuple[str, ...] = ()
+    fixes: tuple[FixSpec, ...] = ()
+    fixed_in: str | None = None
+    references: tuple[str, ...] = ()
+    not_this: Text | None = None
+    origin: str = ""
+    """File it was read from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One match of a rule.
+
+    Attributes:
+        rule: which.
+        event: the event it matched; for a rule over facts an event made of the first evidence line.
+        captures: typed values of the named groups.
+        phase: the phase the log was in at that event.
+        depth: index in ``event.raised`` of the exception that matched (0 is the cause); 0 for other events.
+        weight: number of characters of literal text that matched, to prefer the more specific of two rules.
+        evidence: numbers of the lines that prove it, the decisive one first.
+    """
+
+    rule: Rule
+    event: Event
+    captures: Mapping[str, Any]
+    phase: PhaseName | None
+    depth: int
+    weight: int
+    evidence: tuple[int, ...]

@@ -1,0 +1,44 @@
+"""What goes wrong before a log can be read, in both languages."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One line for the user, in English and in simplified Chinese."""
+
+    en: str
+    zh: str
+
+    def text(self, lang: str) -> str:
+        """The line in ``zh`` or, for any other value, in English."""
+        return self.zh if lang == "zh" else self.en
+
+
+class UserError(Exception):
+    """An input or a use that cannot work; it says what is wrong and the way out.
+
+    Attributes:
+        message: the line to be shown.
+        code: exit code of the process.
+    """
+
+    code = 2
+
+    def __init__(self, en: str, zh: str) -> None:
+        super().__init__(en)
+        self.message = Message(en, zh)
+
+    @property
+    def en(self) -> str:
+        """The line in English."""
+        return self.message.en
+
+    @property
+    def zh(self) -> str:
+        """The line in Chinese."""
+        return self.message.zh
+
+    def text(self, lang: str) -> str:
+        """The line in ``zh`` or, for any other value, in English."""
+        return self.message.text(lang)

@@ -1,0 +1,81 @@
+"""Where rules lie: those of sgdoctor, those of the user, and the cache of their compiled form.
+
+``platformdirs`` costs more than the cache saves; the few directories that are asked for on every start are those of
+the XDG specification, and only other systems load it.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+USER_RULES_ENV: Final = "SGDOCTOR_RULES"
+"""Further directories with rules, separated as in PATH."""
+
+MUTE_FILE: Final = "mute.yaml"
+
+
+def built_in_dir() -> Path:
+    """The rule base: ``sgdoctor/rulebase`` of an installed package, ``rules`` at the top of a checkout."""
+    package = Path(__file__).parents[1]
+    installed = package / "rulebase"
+    return installed if installed.is_dir() else package.parents[1] / "rules"
+
+
+def fixtures_dir() -> Path | None:
+    """The logs that tests of rules name: ``fixtures/logs`` of a checkout; None in an installed package."""
+    logs = Path(__file__).parents[3] / "fixtures" / "logs"
+    return logs if logs.is_dir() else None
+
+
+def user_rules_dir() -> Path:
+    """The directory of the user's own rules; it need not exist."""
+    return _user_dir("XDG_CONFIG_HOME", ".config", "user_config_path") / "rules"
+
+
+def user_dirs() -> tuple[Path, ...]:
+    """The directories with rules of the user, later ones win: the configuration's, then those of ``SGDOCTOR_RULES``."""
+    extra = os.environ.get(USER_RULES_ENV, "")
+    return (user_rules_dir(), *(Path(part) for part in extra.split(os.pathsep) if part))
+
+
+def cache_dir() -> Path:
+    """The directory for what can be computed again; it need not exist."""
+    return _user_dir("XDG_CACHE_HOME", ".cache", "user_cache_path")
+
+
+def rule_files(directory: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """The YAML files below a directory, sorted, as paths relative to it with ``/``; nothing where it is absent."""
+    for relative, entry in sorted(_walk(directory, "")):
+        yield relative, entry.stat()
+
+
+def _walk(directory: Path | str, prefix: str, depth: int = 8) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
+    try:
+        entries = list(os.scandir(directory))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        try:
+            if entry.is_dir():
+                if depth:
+                    yield from _walk(entry.path, f"{prefix}{entry.name}/", depth - 1)
+            elif entry.name.endswith((".yaml", ".yml")) and entry.is_file():
+                yield f"{prefix}{entry.name}", entry
+        except OSError:
+            continue
+
+
+def _user_dir(variable: str, below_home: str, function: str) -> Path:
+    if os.name == "posix" and sys.platform not in ("darwin", "android"):
+        base = os.environ.get(variable, "")
+        # The specification wants relative paths ignored.
+        root = Path(base) if base.startswith("/") else Path("~").expanduser() / below_home
+        return root / "sgdoctor"
+    import platformdirs  # noqa: PLC0415 - 20 ms
+
+    path: Path = getattr(platformdirs, function)("sgdoctor", appauthor=False)
+    return path

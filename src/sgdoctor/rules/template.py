@@ -1,0 +1,115 @@
+"""Texts and values of rules: ``{name}``, ``{name:.2f}`` and ``[[parts that need their names]]``.
+
+Not ``str.format``: that walks attributes and indices, and what is filled in comes from a log.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+MAX_VALUE: Final = 200
+"""Characters of one inserted value."""
+
+_TOKEN: Final = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{(?P<name>[A-Za-z_][A-Za-z0-9_.]*)(?::(?P<spec>[^{}]*))?\}")
+_SPEC: Final = re.compile(r"[<>^]?[+]?\d{0,2}[,]?(\.\d)?[dfg%]?")
+
+# C0 and C1 controls, and the invisible characters that turn or join the text around them (bidirectional overrides,
+# zero-width ones, line separators): in a terminal they can make a text say something else than it does.
+_UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+")
+
+
+def safe(text: str) -> str:
+    """A text from a log, on one line, without control characters, cut at ``MAX_VALUE`` characters."""
+    if len(text) > 8 * MAX_VALUE:
+        text = text[: 8 * MAX_VALUE]
+    text = _UNSAFE.sub(" ", text).strip()
+    return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
+
+
+def fill(text: str, names: Mapping[str, Any]) -> str:
+    """A text with its names filled in.
+
+    Args:
+        text: with ``{name}``, ``[[ ... ]]``, and ``{{`` and ``}}`` for braces.
+        names: values by name, dots included; a name that is not there, or is None, is unknown.
+
+    Returns:
+        The text; a part between ``[[`` and ``]]`` is left out when one of its names is unknown, an unknown name
+        elsewhere becomes ``?``.
+    """
+    return "".join(_filled(text, names, optional=False)[0])
+
+
+def fill_value(text: str, names: Mapping[str, Any]) -> str | None:
+    """The value of a change with its names filled in; None where one of them is unknown."""
+    parts, known = _filled(text, names, optional=False)
+    return "".join(parts) if known else None
+
+
+def placeholders(text: str) -> list[tuple[str, str, bool]]:
+    """The names in a text in order: name, format (may be empty), and whether it stands between ``[[`` and ``]]``."""
+    found = []
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        depth += {"[[": 1, "]]": -1}.get(token[0], 0)
+        if token["name"]:
+            found.append((token["name"], token["spec"] or "", depth > 0))
+    return found
+
+
+def mistakes(text: str) -> list[str]:
+    """What is wrong with a text, apart from its names: brackets without a partner, formats that are not known."""
+    wrong = []
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        if token[0] == "[[":
+            depth += 1
+        elif token[0] == "]]":
+            depth -= 1
+        if depth not in (0, 1):
+            wrong.append(f"{token[0]} without its partner, or nested")
+            depth = max(0, min(depth, 1))
+        if token["spec"] and not _SPEC.fullmatch(token["spec"]):
+            wrong.append(f"unknown format {token['spec']!r}; known are such as .2f, .0f, d, ,d and .0%")
+    if depth:
+        wrong.append("[[ without ]]")
+    return wrong
+
+
+def _filled(text: str, names: Mapping[str, Any], *, optional: bool) -> tuple[list[str], bool]:
+    """Pieces of the filled text, and whether every name outside of ``[[ ]]`` was known."""
+    parts: list[str] = []
+    known = True
+    position = 0
+    while token := _TOKEN.search(text, position):
+        parts.append(text[position : token.start()])
+        position = token.end()
+        if token[0] in ("{{", "}}"):
+            parts.append(token[0][0])
+        elif token["name"]:
+            shown = _shown(names.get(token["name"]), token["spec"] or "")
+            known = known and shown is not None
+            parts.append("?" if shown is None else shown)
+        elif token[0] == "[[" and not optional and (end := text.find("]]", position)) >= 0:
+            inner, inner_known = _filled(text[position:end], names, optional=True)
+            parts += inner if inner_known else ()
+            position = end + 2
+        else:
+            parts.append(token[0])
+    parts.append(text[position:])
+    return parts, known
+
+
+def _shown(value: Any, spec: str) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and spec and _SPEC.fullmatch(spec):
+        try:
+            return format(value, spec)
+        except (ValueError, OverflowError):
+            pass  # `d` for a float: shown as it is
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, tuple | list | frozenset):
+        return safe(", ".join(str(element) for element in value))
+    return safe(str(value))

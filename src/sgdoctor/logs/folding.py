@@ -263,7 +263,7 @@ def fold(lines: Iterable[Line], is_data: Callable[[Line], bool]) -> Iterator[Eve
         is_data: whether a line holds text that others wrote (``Engine.is_data``).
 
     Yields:
-        Events in the order of their first lines, except that a traceback interleaved with other writers comes when it ends.
+        Events in the order of their first lines, except that an interleaved traceback comes when it ends.
     """
     folder = Folder(is_data)
     for line in lines:

@@ -1,7 +1,7 @@
-"""What others put in front of a line: compose, the container runtime, journald, Ray, loggers, and the engine itself.
+"""What others put in front of a line: compose, the container runtime, journald, Ray, loggers, the engine itself.
 
-Prefixes stack in any order (``kubectl logs`` of a Ray head prints three of them), so they are taken off one by one until
-none is left. The first character decides which pattern is tried: most lines of a log have no outer prefix at all.
+Prefixes stack in any order (``kubectl logs`` of a Ray head prints three of them), so they are taken off one by one
+until none is left. The first character decides which pattern is tried: most lines of a log have no outer prefix at all.
 """
 
 import json
@@ -13,13 +13,13 @@ from typing import Final
 
 MAX_DEPTH: Final = 8
 
-_RANK = r"(?:[A-Z][A-Z_]*\d+)"
-# SGLang's format is "[%(asctime)s<rank tags>] %(message)s" (utils/common.py configure_logger). Before 0.4 the clock had no
-# date; reports quoted by hand drop the clock and keep the rank.
+_RANK = r"(?:[A-Z][A-Z_]*\d+|gpu(?:_id)?=\d+)"
+_BARE = r"(?:(?:ATTN_|MOE_)?(?:DP|TP|PP|EP|CP)\d+|gpu(?:_id)?=\d+)"
+# SGLang's format is "[%(asctime)s<rank tags>] %(message)s" (srt/utils/common.py configure_logger). Before 0.4 the clock
+# had no date; reports quoted by hand drop the clock and keep the rank.
 ENGINE: Final = re.compile(
     r"\[(?:(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?)|\d\d:\d\d:\d\d)"
-    rf"(?P<rank>(?: (?:{_RANK}|gpu(?:_id)?=\d+))*)\](?: |$)"
-    r"|\[(?P<bare>(?:(?:ATTN_|MOE_)?(?:DP|TP|PP|EP|CP)\d+|gpu(?:_id)?=\d+)(?: (?:ATTN_|MOE_)?(?:DP|TP|PP|EP|CP)\d+)*)\](?: |$)"
+    rf"(?P<rank>(?: {_RANK})*)\](?: |$)|\[(?P<bare>{_BARE}(?: {_BARE})*)\](?: |$)"
 )
 
 _ZONE = r"(?:Z|[+-]\d\d:?\d\d)"
@@ -37,7 +37,8 @@ _LOGGER = re.compile(
 )
 # vLLM: "LEVEL MM-DD HH:MM:SS [file.py:12] " (older: "file.py:12] "). It names no year, so it gives no time.
 _VLLM = re.compile(
-    r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[[^\]\s]{1,200}:\d+\]|[\w./-]{1,200}:\d+\])(?: |$)"
+    r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? "
+    r"(?:\[[^\]\s]{1,200}:\d+\]|[\w./-]{1,200}:\d+\])(?: |$)"
 )
 # Compose pads the name of the service and puts two blanks or more in front of the bar.
 _COMPOSE = re.compile(r"(?P<source>[A-Za-z0-9][\w.@-]{0,127})(?:(?<=[-_]\d)|(?<=[-_]\d\d)| ) *\|(?: |$)")

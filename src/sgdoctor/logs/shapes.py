@@ -1,4 +1,4 @@
-"""How the parts of a log look: exceptions, stack frames, chain phrases, endings of processes, beginnings of messages."""
+"""How the parts of a log look: exceptions, frames, chain phrases, endings of processes, beginnings of messages."""
 
 import re
 from typing import Final
@@ -11,7 +11,8 @@ _CHAIN: Final = (
     "The above exception was the direct cause of the following exception:",
     "During handling of the above exception, another exception occurred:",
 )
-# Of a type quoted without its stack, the name has to say that it is one. A path in front ("httpx.InvalidURL") says so too.
+# The name of a type quoted without its stack has to say that it is one. A path in front ("httpx.InvalidURL") says so
+# too.
 _NAMES = (
     r"(?:[A-Z]\w*(?:Error|Exception|Interrupt|Timeout|Failure|Fault|ExceptionGroup)|Exception|SystemExit|StopIteration"
     r"|StopAsyncIteration|OutOfResources|GeneratorExit)"
@@ -61,7 +62,8 @@ _EXIT_HINTS: Final = (
 _DAEMON = re.compile(r"(?:docker: )?Error response from daemon:|docker: |(?:ERRO|FATA|WARN|INFO)\[\d+\]|time=\"")
 _WARNING = re.compile(r"\S{1,400}:\d+: \w*(?:Warning|Deprecat\w*): ")
 _START = re.compile(
-    r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|NOTICE)[:\s]|[\[{+#]|[-=*]{3}|[✔✘] |[EWIF]\d{4} |Attaching to |Gracefully |"
+    r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|NOTICE)[:\s]|[\[{+#]|[-=*]{3}|"
+    r"[✔✘] |[EWIF]\d{4} |Attaching to |Gracefully |"
     r"usage: |Usage: |Fatal Python error|\w[\w. -]{0,80}: error: |\S{1,100}:\d+:\d+ \[\d+\] |"
     r"\S+ exited with code |Thread 0x|Current thread 0x"
 )

@@ -1,4 +1,4 @@
-"""Where logs come from: files, compressed files, standard input. All of them end as bytes that can be searched in place."""
+"""Where logs come from: files, compressed files, standard input. All end as bytes that can be searched in place."""
 
 import codecs
 import errno
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Self
 
 from sgdoctor.errors import Message, UserError
 from sgdoctor.logs import unpacking
@@ -94,9 +94,9 @@ class LiveInput:
         self.eof = False
         self.size = 0
         self._fd = fd
-        self._spool = tempfile.TemporaryFile(prefix="sgdoctor-", buffering=0)  # noqa: SIM115: closed by close()
+        self._spool = tempfile.TemporaryFile(prefix="sgdoctor-", buffering=0)  # noqa: SIM115
 
-    def __enter__(self) -> "LiveInput":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -208,7 +208,7 @@ def _open_path(target: str) -> IO[bytes]:
 
 
 def _missing(path: Path) -> UserError:
-    import difflib  # noqa: PLC0415: only after a mistake
+    import difflib  # noqa: PLC0415
 
     folder = path.parent
     try:
@@ -236,7 +236,7 @@ def _spool(name: str, chunks: Iterator[bytes]) -> IO[bytes]:
 
     The first bytes are judged before all is written: an endless device must not fill the disk.
     """
-    file = tempfile.TemporaryFile(prefix="sgdoctor-", buffering=0)  # noqa: SIM115: returned open
+    file = tempfile.TemporaryFile(prefix="sgdoctor-", buffering=0)  # noqa: SIM115
     judged = False
     try:
         for chunk in chunks:

@@ -87,7 +87,7 @@ class Unpacked:
 
     def _zstd(self) -> Iterator[bytes]:
         try:
-            import zstandard  # noqa: PLC0415: only for .zst logs
+            import zstandard  # noqa: PLC0415
         except ImportError:
             raise UserError(
                 f"{self._name}: .zst logs need the package zstandard: "

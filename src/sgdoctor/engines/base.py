@@ -76,12 +76,14 @@ class Reading:
         facts: by name; of several values of one fact the last one counts.
         ready_line: number of the line that says that the server serves; None if it never did.
         shutdown_line: number of the line on which an *asked for* shutdown (SIGTERM, Ctrl-C) began; None if none did.
+        recognised: whether any line was the engine's own.
     """
 
     phases: tuple[Phase, ...]
     facts: Mapping[str, Fact]
     ready_line: int | None
     shutdown_line: int | None
+    recognised: bool = False
 
     def phase_at(self, number: int) -> PhaseName | None:
         """The phase that the log was in at line ``number``; None before the first one."""
@@ -113,6 +115,14 @@ class Engine(Protocol):
 
     def begins_attempt(self, event: Event) -> bool:
         """Whether this event is the first line of a new start (not merely text that mentions one)."""
+        ...
+
+    def split_attempts(self, events: Sequence[Event]) -> list[slice]:
+        """The starts of a log as slices of ``events``: at least one, without gaps, in log order.
+
+        ``events`` may have gaps. What stands before the first sign of a start belongs to it; what stands between the
+        death of one start and the first sign of the next belongs to the next.
+        """
         ...
 
     def is_data(self, line: Line) -> bool:

@@ -1,0 +1,157 @@
+"""What argparse complained about, and what was probably meant."""
+
+import difflib
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+from sgdoctor.engines.sglang.history import FlagHistory, load_foreign, load_history
+
+_ERROR: Final = re.compile(r"^(?P<prog>[\w./-]+(?: [\w-]+)?): error: (?P<what>.+)$")
+_CHOICE: Final = re.compile(
+    r"^argument (?P<flag>\S+): invalid choice: (?P<value>.+?) \(choose from (?P<choices>.*)\)?$"
+)
+_VALUE: Final = re.compile(r"^argument (?P<flag>\S+): (?P<why>.*)$")
+_QUOTED: Final = re.compile(r"^(?P<why>.*?): (?P<value>'[^']*'|\"[^\"]*\")$")
+_AMBIGUOUS: Final = re.compile(r"^ambiguous option: (?P<flag>\S+) could match (?P<choices>.+)$")
+_REQUIRED: Final = "the following arguments are required: "
+_UNKNOWN: Final = "unrecognized arguments: "
+_FLAG: Final = re.compile(r"(?<![\w-])-{1,2}[A-Za-z][\w-]*")
+_PROGRAMS: Final = ("sglang serve", "launch_server.py", "sglang", "bench_serving.py")
+
+_USAGE_IS_WHOLE: Final = 20
+"""A usage text with fewer flags than this is an excerpt: the history knows better."""
+_LIKENESS: Final = 0.8
+_CHOICE_LIKENESS: Final = 0.6
+# Names of the same thing elsewhere; used only where the choices hold the right-hand side.
+_SYNONYMS: Final[dict[str, str]] = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "f16": "float16"}
+
+
+def is_argument_error(text: str) -> bool:
+    """Whether a line is argparse's verdict on the engine's command line."""
+    found = _ERROR.match(text)
+    if found is None:
+        return False
+    what = found["what"]
+    known = what.startswith((_UNKNOWN, _REQUIRED, "argument -", "ambiguous option: "))
+    return known or found["prog"] in _PROGRAMS
+
+
+def usage_flags(texts: Collection[str]) -> frozenset[str]:
+    """All flags that a usage text lists."""
+    return frozenset(flag for text in texts for flag in _FLAG.findall(text))
+
+
+def read_argument_error(text: str, usage: Collection[str]) -> Mapping[str, Any]:
+    """Facts of an argparse error, by their names in ``docs/facts.md`` without ``args_error.``.
+
+    Args:
+        text: the line ``prog: error: ...``.
+        usage: the texts of the usage dump before it; empty if the log has none.
+    """
+    found = _ERROR.match(text)
+    if found is None:
+        return {}
+    what = found["what"].strip()
+    facts: dict[str, Any] = {"kind": "other"}
+    if what.startswith(_UNKNOWN):
+        facts |= _unknown(what.removeprefix(_UNKNOWN))
+    elif match := _CHOICE.match(what):
+        choices = tuple(_words(match["choices"]))
+        value = match["value"].strip("'\"")
+        facts |= {"kind": "choice", "flag": _first(match["flag"]), "value": value, "choices": choices}
+        facts["suggestion"] = _closest_choice(value, choices)
+    elif match := _AMBIGUOUS.match(what):
+        flag, _, value = match["flag"].partition("=")
+        facts |= {"kind": "ambiguous", "flag": flag, "choices": tuple(_FLAG.findall(match["choices"]))}
+        if value:
+            facts["value"] = value
+    elif what.startswith(_REQUIRED):
+        facts |= {"kind": "required", "flag": _first(what.removeprefix(_REQUIRED).split(",")[0])}
+    elif match := _VALUE.match(what):
+        facts |= {"kind": "value", "flag": _first(match["flag"])}
+        if quoted := _QUOTED.match(match["why"]):
+            facts["value"] = quoted["value"][1:-1]
+    if facts["kind"] in ("unknown", "ambiguous") and "flag" in facts:
+        facts |= _placed(facts["flag"], facts.get("choices", ()), usage_flags(usage))
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _first(flags: str) -> str:
+    """``--model-path/--model`` by its first name."""
+    return flags.strip().split("/--")[0]
+
+
+def _words(choices: str) -> Iterator[str]:
+    """The choices of ``'a', 'b'`` (Python up to 3.12 and from 3.14 on quotes them) or ``a, b``."""
+    for part in choices.rstrip(")").split(","):
+        if bare := part.strip().strip("'\""):
+            yield bare
+
+
+def _unknown(rest: str) -> dict[str, Any]:
+    """Flag and value of ``--flag value ...``; other words are left-over values."""
+    tokens = rest.split()
+    flags = [index for index, token in enumerate(tokens) if token.startswith("-") and _FLAG.match(token)]
+    if not flags:
+        return {"kind": "unknown", "value": tokens[0] if tokens else None}
+    flag, _, value = tokens[flags[0]].partition("=")
+    if not value and flags[0] + 1 < len(tokens) and flags[0] + 1 not in flags:
+        value = tokens[flags[0] + 1]
+    return {"kind": "unknown", "flag": flag, "value": value or None}
+
+
+def _placed(flag: str, choices: Collection[str], usage: frozenset[str]) -> dict[str, Any]:
+    """Where a flag that this version does not take comes from, and which one it does take."""
+    history = load_history()
+    accepted = usage if len(usage) >= _USAGE_IS_WHOLE else frozenset(history.flags)
+    dashed = flag.replace("_", "-")
+    known = dashed if dashed in history.flags else flag
+    facts: dict[str, Any] = {
+        "underscore": dashed != flag and (dashed in accepted or dashed in history.flags),
+        "since": history.since(known),
+        "until": history.until(known),
+    }
+    successor = _successor(known, accepted, history)
+    if successor:
+        facts["renamed_to"] = successor
+    foreign = None if known in history.flags else load_foreign().get(dashed)
+    if foreign:
+        facts["other_engine"] = foreign.engine
+    if facts["underscore"] and dashed in accepted:
+        suggestion: str | None = dashed
+    elif successor:
+        suggestion = successor
+    elif foreign:
+        suggestion = foreign.flag if foreign.flag in accepted else None
+    elif known in history.flags and accepted is not usage:
+        # Known to some version, and this log does not say which flags its own version takes.
+        suggestion = None
+    else:
+        candidates = tuple(choices) or sorted(accepted - {flag})
+        suggestion = next(iter(difflib.get_close_matches(dashed, candidates, n=1, cutoff=_LIKENESS)), None)
+    facts["suggestion"] = suggestion
+    return facts
+
+
+def _successor(flag: str, accepted: Collection[str], history: FlagHistory) -> str | None:
+    """The newest name of a renamed flag that is accepted here."""
+    seen = {flag}
+    name = flag
+    while (entry := history.renames.get(name)) and entry[0] not in seen:
+        name = entry[0]
+        seen.add(name)
+    return name if name != flag and name in accepted else None
+
+
+def _closest_choice(value: str, choices: Collection[str]) -> str | None:
+    """The choice that was probably meant: another spelling first, then the most alike."""
+    plain = {_plain(choice): choice for choice in choices}
+    for candidate in (_SYNONYMS.get(value.lower(), ""), value):
+        if found := plain.get(_plain(candidate)):
+            return found
+    return next(iter(difflib.get_close_matches(value, list(choices), n=1, cutoff=_CHOICE_LIKENESS)), None)
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("_", "").replace("-", "").replace(".", "")

@@ -1,0 +1,72 @@
+"""Lines of a log that quote what others wrote: never matched, whatever they contain."""
+
+import re
+from typing import Final
+
+from sgdoctor.engines.sglang.server_args import HEADS
+from sgdoctor.logs.line import Line
+
+_STARTS: Final = (
+    *HEADS,
+    "server_args: ",
+    "usage: ",
+    "Namespace(",
+    "Receive: ",
+    "Finish: ",
+    "Received request",
+    "GenerateReqInput(",
+    "EmbeddingReqInput(",
+    "ChatCompletionRequest(",
+    "CompletionRequest(",
+    "BatchTokenizedGenerateReqInput(",
+    "TokenizedGenerateReqInput(",
+    "self.cur_batch.reqs=",
+    "scheduler.cur_batch.reqs=",
+    "self.last_batch.reqs=",
+    "scheduler.last_batch.reqs=",
+    "reqs=[Req(",
+    "[Req(",
+    "Req(rid=",
+    "Executing: ",
+    "Launch command: ",
+    "launch_command=",
+    "Command: ",
+    "+ ",
+    "{",
+    "[{",
+    "data: {",
+)
+# `INFO:     127.0.0.1:51314 - "GET /model_info HTTP/1.1" 200 OK`, with or without the level in front of it.
+_ACCESS: Final = re.compile(r"""(?:[A-Z]+:\s+)?\[?[\w.:%-]*[\w\]]:\d+ - "[A-Z]+ """)
+# An option of a usage or help text: indented, one or more brackets, a flag.
+_OPTION: Final = re.compile(r"\s{2,}[\[({|]*-{1,2}[A-Za-z]")
+# A member of a JSON body printed over several lines, or a shell's echo of a command with such a body.
+_MEMBER: Final = re.compile(r"""\s*"[^"\s]{1,64}"\s*:\s""")
+# Prompts inside dumps of requests that begin with something else (crash dumps, watchdog reports, other engines).
+_DUMPED: Final = (
+    " obj=GenerateReqInput(",
+    " obj=EmbeddingReqInput(",
+    "origin_input_text=",
+    "sampling_params=SamplingParams(",
+    "'messages': [{",
+    '"messages": [{',
+    '"messages":[{',
+    ": prompt: '",
+)
+
+
+def is_data(line: Line) -> bool:
+    """Whether ``line`` holds text of others: requests, prompts, access lines, arguments, usage texts, JSON bodies."""
+    text = line.text
+    if not text:
+        return False
+    if text[0] == " ":
+        return bool(_OPTION.match(text) or _MEMBER.match(text)) or text.lstrip(" ").startswith(("{", "[{"))
+    if text.startswith(_STARTS):
+        # Bars and lists of the engine begin with a bracket too, but not with these.
+        return True
+    if text[0] == '"' and _MEMBER.match(text):
+        return True
+    if ' - "' in text[:80] and _ACCESS.match(text):
+        return True
+    return any(mark in text for mark in _DUMPED)

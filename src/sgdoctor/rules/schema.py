@@ -22,7 +22,7 @@ from pydantic_core import PydanticCustomError
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.launch.change import KINDS
 from sgdoctor.rules.conditions import ConditionError, names_in
-from sgdoctor.rules.template import mistakes
+from sgdoctor.rules.template import mistakes, placeholders
 
 SHORTEST_LITERAL = 6
 
@@ -356,6 +356,22 @@ class RuleModel(Strict):
     references: list[Annotated[str, StringConstraints(pattern=r"^https?://\S+$")]] = []
     not_this: TextModel | None = None
     tests: TestsModel = TestsModel()
+
+    @model_validator(mode="after")
+    def _values_are_typed(self) -> "RuleModel":
+        """The log is written by others: only what reads as a number, a flag or a version goes into a command."""
+        for fix in self.fixes:
+            for change in fix.changes:
+                for name, _, _ in placeholders(change.name + (change.value or "")):
+                    if name in self.captures and self.captures[name].type in ("str", "path", "bytes"):
+                        raise _wrong(
+                            "typed",
+                            f"the change {change.kind} uses {{{name}}} of the type {self.captures[name].type};"
+                            " only int, float, gib, mib, seconds, flag and version may enter a change",
+                            f"改动 {change.kind} 使用了类型为 {self.captures[name].type} 的 {{{name}}};"
+                            "只有 int、float、gib、mib、seconds、flag、version 可以进入改动",
+                        )
+        return self
 
 
 def json_schema() -> dict[str, Any]:

@@ -71,6 +71,7 @@ class Diagnosis:
         ranks: rank tags on which it happened, sorted; empty for one card.
         consequences: what it led to.
         fixes: what cures it, the best first.
+        count: how many events of the attempt it covers.
     """
 
     rule: Rule
@@ -82,6 +83,7 @@ class Diagnosis:
     ranks: tuple[str, ...]
     consequences: tuple[Consequence, ...]
     fixes: tuple[Fix, ...]
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)

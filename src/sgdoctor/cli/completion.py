@@ -1,0 +1,41 @@
+"""``sgdoctor completion``: a completion script for the shell."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from sgdoctor.messages import say
+
+if TYPE_CHECKING:
+    from sgdoctor.cli.parsing import Parser
+
+SHELLS = ("bash", "zsh", "tcsh")
+
+
+def configure(parser: "Parser") -> None:
+    """Adds the arguments of ``completion``."""
+    parser.description = say(parser.lang, "help.completion")
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=say(parser.lang, "completion.shell"))
+
+
+def run(arguments: argparse.Namespace, lang: str) -> int:
+    """Prints the script."""
+    import shtab
+
+    from sgdoctor.cli.main import build_parser
+
+    parser = build_parser(lang)
+    for subparser in _parsers(parser):
+        for action in subparser._actions:
+            if action.dest in ("files", "rules"):
+                action.complete = shtab.FILE if action.dest == "files" else shtab.DIRECTORY  # type: ignore[attr-defined]
+    print(shtab.complete(parser, shell=arguments.shell))
+    return 0
+
+
+def _parsers(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    found = [parser]
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for subparser in action.choices.values():
+                found += _parsers(subparser)
+    return found

@@ -1,0 +1,314 @@
+"""``sgdoctor diagnose``: the answer for one log, several, or one that is still being written."""
+
+import argparse
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sgdoctor.messages import say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sgdoctor.cli.parsing import Parser
+    from sgdoctor.diagnosis.model import State, Verdict
+    from sgdoctor.diagnosis.verdict import LiveClock
+    from sgdoctor.logs.sources import LiveInput
+    from sgdoctor.rules.base import RuleBase
+
+FORMATS: Final = ("text", "json", "md", "sarif")
+EXIT_FINE: Final = 0
+EXIT_UNUSABLE: Final = 2
+EXIT_FAILED: Final = 3
+EXIT_WARNINGS: Final = 4
+EXIT_UNDETERMINED: Final = 5
+# From the best to the worst: an input that could not be read may have held anything.
+_WORSE: Final = (EXIT_FINE, EXIT_WARNINGS, EXIT_UNDETERMINED, EXIT_FAILED, EXIT_UNUSABLE)
+
+_QUIET_SECONDS: Final = 1.5
+# A busy server is never quiet; it is looked at this often all the same.
+_BUSY_SECONDS: Final = 10.0
+_IDLE_LOOK_SECONDS: Final = 30.0
+_SHOWN_PROBLEMS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What was found in one input: its verdicts, the newest attempt last."""
+
+    name: str
+    verdicts: "list[Verdict]"
+
+
+def configure(parser: "Parser") -> None:
+    """Adds the arguments of ``diagnose``."""
+    lang = parser.lang
+    parser.description = say(lang, "diagnose.about")
+    parser.add_argument("files", nargs="+", metavar="FILE", help=say(lang, "diagnose.file"))
+    parser.add_argument("--all-attempts", action="store_true", help=say(lang, "diagnose.all_attempts"))
+    parser.add_argument("--format", choices=FORMATS, default="text", help=say(lang, "diagnose.format"))
+    for name in ("facts", "phases", "notices"):
+        parser.add_argument(f"--{name}", action="store_true", help=say(lang, f"diagnose.{name}"))
+    parser.add_argument("--no-redact", action="store_true", help=say(lang, "diagnose.no_redact"))
+    parser.add_argument("--rules", metavar="DIR", action="append", default=[], help=say(lang, "diagnose.rules"))
+
+
+def run(arguments: argparse.Namespace, lang: str) -> int:
+    """Diagnoses every input; the exit code is that of the worst one."""
+    from sgdoctor.cli.main import complain
+    from sgdoctor.errors import UserError
+    from sgdoctor.report.safe import printable
+
+    if arguments.files.count("-") > 1:
+        return complain(say(lang, "error.stdin_twice"), lang)
+    for folder in arguments.rules:
+        if not Path(folder).is_dir():
+            return complain(say(lang, "error.rules_folder", given=printable(folder)), lang)
+    base = _rule_base(arguments.rules)
+    _report_problems(base, lang)
+    writer = _Writer(arguments, lang)
+    codes = []
+    for target in arguments.files:
+        try:
+            answer = _diagnose(target, base, arguments, writer, lang)
+        except UserError as error:
+            codes.append(complain(printable(error.text(lang)), lang))
+            continue
+        codes.append(exit_code(answer.verdicts[-1].state))
+        writer.add(answer)
+    writer.close()
+    return max(codes, key=_WORSE.index)
+
+
+def exit_code(state: "State") -> int:
+    """The exit code for the state of the newest attempt."""
+    from sgdoctor.diagnosis.model import State
+
+    return {
+        State.HEALTHY: EXIT_FINE,
+        State.STARTING: EXIT_FINE,
+        State.DEGRADED: EXIT_WARNINGS,
+        State.STALLED: EXIT_WARNINGS,
+        State.FAILED: EXIT_FAILED,
+        State.UNDETERMINED: EXIT_UNDETERMINED,
+    }[state]
+
+
+def _rule_base(folders: list[str]) -> "RuleBase":
+    from sgdoctor.rules.base import load_rule_base
+
+    if not folders:
+        return load_rule_base()
+    from sgdoctor.rules.locate import user_dirs
+
+    return load_rule_base(user_dirs=[*user_dirs(), *map(Path, folders)])
+
+
+def _report_problems(base: "RuleBase", lang: str) -> None:
+    """A mistake in a rule of the user is said once and does not stop the diagnosis."""
+    from sgdoctor.report.safe import printable
+
+    for problem in base.problems[:_SHOWN_PROBLEMS]:
+        text = say(lang, "warning.rule", text=printable(problem.in_language(lang)))
+        print(say(lang, "error", text=text), file=sys.stderr)
+    if (rest := len(base.problems) - _SHOWN_PROBLEMS) > 0:
+        print(say(lang, "error", text=say(lang, "warning.more_rules", count=rest)), file=sys.stderr)
+
+
+# ---------------------------------------------------------------- inputs
+
+
+def _diagnose(target: str, base: "RuleBase", arguments: argparse.Namespace, writer: "_Writer", lang: str) -> _Answer:
+    from sgdoctor.diagnosis.pipeline import diagnose
+    from sgdoctor.logs.sources import open_log
+
+    if target == "-" and _is_stream():
+        return _follow(base, arguments, writer)
+    with open_log(target) as source:
+        if source.note is not None:
+            print(say(lang, "error", text=f"{source.name}: {source.note.text(lang)}"), file=sys.stderr)
+        return _Answer(source.name, diagnose(source, base, all_attempts=arguments.all_attempts))
+
+
+def _is_stream() -> bool:
+    """Whether standard input is a pipe, a socket or a terminal: something that can still grow."""
+    from sgdoctor.errors import UserError
+
+    try:
+        return not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
+    except (OSError, ValueError, AttributeError):
+        raise UserError("stdin: it is closed", "stdin：已关闭") from None
+
+
+def _follow(base: "RuleBase", arguments: argparse.Namespace, writer: "_Writer") -> _Answer:
+    """Reads standard input to its end, saying on the way how the server stands."""
+    from sgdoctor.logs.sources import LiveInput
+
+    with LiveInput(sys.stdin.fileno()) as live:
+        try:
+            _watch(live, base, writer)
+        except KeyboardInterrupt:
+            pass  # the person has seen enough; the answer so far is still due
+        with _mapped(live) as data:
+            from sgdoctor.diagnosis.pipeline import diagnose_bytes
+
+            return _Answer(live.name, diagnose_bytes(data, live.name, base, all_attempts=arguments.all_attempts))
+
+
+def _watch(live: "LiveInput", base: "RuleBase", writer: "_Writer") -> None:
+    """Returns at the end of the stream; until then says each change of state, once the input is quiet."""
+    from sgdoctor.diagnosis.verdict import LiveClock
+
+    began = last_output = last_look = time.monotonic()
+    seen = 0
+    while not live.eof:
+        arrived = live.read_available(_QUIET_SECONDS)
+        now = time.monotonic()
+        if arrived:
+            last_output = now
+            if now - last_look < _BUSY_SECONDS:
+                continue
+        if live.eof or not live.size or not writer.says_changes:
+            continue
+        if live.size == seen and now - last_look < _IDLE_LOOK_SECONDS:
+            continue
+        seen, last_look = live.size, now
+        writer.say_change(live.name, lambda now=now: _look(live, base, LiveClock(now - last_output, now - began)))
+
+
+def _look(live: "LiveInput", base: "RuleBase", clock: "LiveClock") -> "Verdict":
+    from sgdoctor.diagnosis.pipeline import diagnose_bytes
+
+    data = live.map()
+    try:
+        return diagnose_bytes(data, live.name, base, live=clock)[-1]
+    finally:
+        if not isinstance(data, bytes):
+            data.close()
+
+
+@contextmanager
+def _mapped(live: "LiveInput") -> Iterator[Any]:
+    """All that arrived; unpacked, if it turns out to be an archive."""
+    from sgdoctor.logs.sources import open_log, refuse_unreadable
+    from sgdoctor.logs.unpacking import method
+
+    if not live.size:
+        refuse_unreadable(live.name, b"")
+    if method(live.head()) is not None:
+        with open_log(live.path()) as source:
+            yield source.data
+        return
+    data = live.map()
+    try:
+        yield data
+    finally:
+        if not isinstance(data, bytes):
+            data.close()
+
+
+# ---------------------------------------------------------------- output
+
+
+class _Writer:
+    """Writes answers in the format asked for."""
+
+    def __init__(self, arguments: argparse.Namespace, lang: str) -> None:
+        self._arguments = arguments
+        self._lang = lang
+        self._format: str = arguments.format
+        self._redact = not arguments.no_redact
+        self._several = len(arguments.files) > 1
+        self._collected: list[_Answer] = []
+        self._state: State | None = None
+        self._written = False
+        self._console: Console | None = None
+
+    @property
+    def says_changes(self) -> bool:
+        """Whether the state is said while the input still grows."""
+        return self._format == "text"
+
+    def say_change(self, name: str, look: "Callable[[], Verdict]") -> None:
+        """Prints the state as it is now, if it is another one than last time."""
+        verdict = look()
+        if verdict.state is not self._state:
+            self._state = verdict.state
+            self._print(name, verdict)
+            sys.stdout.flush()
+
+    def add(self, answer: _Answer) -> None:
+        """Takes the answer for one input."""
+        if self._format == "text":
+            for verdict in answer.verdicts if self._arguments.all_attempts else answer.verdicts[-1:]:
+                self._print(answer.name, verdict)
+        else:
+            self._collected.append(answer)
+
+    def close(self) -> None:
+        """Prints what is printed as one document."""
+        if self._format == "json":
+            self._json()
+        elif self._format == "sarif" and self._collected:
+            from sgdoctor.report.sarif import as_sarif
+
+            results = [(answer.name, answer.verdicts[-1]) for answer in self._collected]
+            _print_json(as_sarif(results, self._lang, redact=self._redact))
+        elif self._format == "md":
+            from sgdoctor.report.markdown import as_markdown
+
+            pages = [
+                as_markdown(verdict, answer.name, self._lang, redact=self._redact)
+                for answer in self._collected
+                for verdict in answer.verdicts
+            ]
+            if pages:
+                print("\n---\n\n".join(pages), end="")
+
+    def _print(self, name: str, verdict: "Verdict") -> None:
+        from sgdoctor.report.text import Options, console_for, print_verdict
+
+        if self._console is None:
+            self._console = console_for(sys.stdout)
+        if self._written:
+            self._console.print()
+        self._written = True
+        options = Options(
+            lang=self._lang,
+            facts=self._arguments.facts,
+            phases=self._arguments.phases,
+            notices=self._arguments.notices,
+            redact=self._redact,
+        )
+        print_verdict(self._console, verdict, name, options)
+
+    def _json(self) -> None:
+        from sgdoctor.report.json import as_data
+
+        documents = []
+        for answer in self._collected:
+            *earlier, newest = (
+                as_data(verdict, answer.name, self._lang, redact=self._redact) for verdict in answer.verdicts
+            )
+            if self._arguments.all_attempts:
+                newest["earlier_attempts"] = earlier
+            documents.append(newest)
+        if self._several:
+            _print_json(documents)
+        elif documents:
+            _print_json(documents[0])
+
+
+def _print_json(document: Any) -> None:
+    import json
+
+    # Other characters than ASCII as they are, where the output can show them.
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    unicode = encoding.lower().replace("-", "").startswith("utf")
+    print(json.dumps(document, ensure_ascii=not unicode, indent=2))

@@ -1,0 +1,127 @@
+"""``sgdoctor``: finds the command, runs it, and turns what went wrong into one line and an exit code."""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, TextIO
+
+from sgdoctor import __version__
+from sgdoctor.messages import language, say
+
+if TYPE_CHECKING:
+    from sgdoctor.cli.parsing import Parser
+
+ISSUES_URL: Final = "https://github.com/sgdoctor/sgdoctor/issues"
+EXIT_INTERNAL: Final = 1
+EXIT_USAGE: Final = 2
+_EXIT_INTERRUPTED: Final = 130
+
+# One module of `sgdoctor.cli` each, loaded when its command is given: `configure(parser)` adds the arguments,
+# `run(arguments, lang)` returns the exit code.
+COMMANDS: Final = ("diagnose", "explain", "rules", "completion")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command line.
+
+    Args:
+        argv: without the program's name; the process's own where None.
+
+    Returns:
+        The exit code.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    lang = language(arguments, os.environ)
+    for stream in (sys.stdout, sys.stderr):
+        _never_fail_to_encode(stream)
+    try:
+        code = _run(arguments, lang)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (`head`, `less`) has had enough. Python flushes stdout once more at exit; give it a place to go.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return _EXIT_INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the last line of defence
+        return _failed(error, lang)
+    return code
+
+
+def build_parser(lang: str, command: str | None = None) -> "Parser":
+    """The parser of the whole command line.
+
+    Args:
+        lang: of help and errors.
+        command: the only command whose arguments are wanted; all of them where None.
+    """
+    from sgdoctor.cli.parsing import Parser
+
+    parser = Parser(prog="sgdoctor", description=say(lang, "about"), lang=lang)
+    parser.add_argument(
+        "--version", action="version", version=f"sgdoctor {__version__}", help=say(lang, "help.version")
+    )
+    parser.add_language()
+    subparsers = parser.add_subparsers(
+        dest="command", metavar="COMMAND", title=say(lang, "commands"), parser_class=Parser, required=False
+    )
+    for name in COMMANDS:
+        subparser = subparsers.add_parser(name, help=say(lang, f"help.{name}"), lang=lang)
+        subparser.add_language()
+        if command in (None, name):
+            importlib.import_module(f"sgdoctor.cli.{name}").configure(subparser)
+    return parser
+
+
+def _run(arguments: list[str], lang: str) -> int:
+    from sgdoctor.cli.parsing import UsageError
+
+    command = next((argument for argument in arguments if argument in COMMANDS), "")
+    parser = build_parser(lang, command)
+    if not arguments:
+        parser.print_help()
+        return 0
+    try:
+        namespace = parser.parse_args(arguments)
+    except UsageError as error:
+        return complain(str(error), lang)
+    except SystemExit as leave:  # --help and --version
+        return leave.code if isinstance(leave.code, int) else 0
+    if namespace.command is None:
+        parser.print_help()
+        return 0
+    code = importlib.import_module(f"sgdoctor.cli.{namespace.command}").run(namespace, lang)
+    return int(code)
+
+
+def complain(text: str, lang: str) -> int:
+    """One line on standard error about something the user can put right; returns the exit code for it."""
+    print(say(lang, "error", text=text), file=sys.stderr)
+    return EXIT_USAGE
+
+
+def _failed(error: Exception, lang: str) -> int:
+    from sgdoctor.errors import UserError
+    from sgdoctor.report.safe import printable
+
+    if isinstance(error, UserError):
+        return complain(printable(error.text(lang)), lang)
+    if os.environ.get("SGDOCTOR_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(error)
+        return EXIT_INTERNAL
+    text = printable(f"{type(error).__name__}: {error}")[:300]
+    print(say(lang, "error", text=say(lang, "error.internal", text=text, url=ISSUES_URL)), file=sys.stderr)
+    return EXIT_INTERNAL
+
+
+def _never_fail_to_encode(stream: TextIO) -> None:
+    """Characters that the terminal's encoding lacks become ``?`` instead of an exception."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        with suppress(OSError, ValueError):
+            reconfigure(errors="replace")

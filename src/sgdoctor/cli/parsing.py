@@ -1,0 +1,125 @@
+"""argparse in two languages, with errors of one line that say what was probably meant."""
+
+import argparse
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NoReturn
+
+from sgdoctor.messages import LANGUAGES, say
+
+
+class UsageError(Exception):
+    """The command line cannot be understood; the message is one line in the user's language."""
+
+
+# argparse says what is wrong only in words (Python 3.11 to 3.14).
+_CHOICE: Final = re.compile(
+    r"argument (?P<name>\S.*?): invalid choice: (?P<given>.+?) \(choose from (?P<choices>.+)\)$"
+)
+_VALUE: Final = re.compile(
+    r"argument (?P<name>\S.*?): (?:expected (?:one|at least one) argument.*|expected \d+ arguments?)$"
+)
+_NO_VALUE: Final = re.compile(r"argument (?P<name>\S.*?): ignored explicit argument .+$")
+_REQUIRED: Final = re.compile(r"the following arguments are required: (?P<names>.+)$")
+_UNKNOWN: Final = re.compile(r"unrecognized arguments: (?P<given>.+)$", re.DOTALL)
+_AMBIGUOUS: Final = re.compile(r"ambiguous option: (?P<given>\S+).* could match (?P<choices>.+)$")
+
+
+def close_to(given: str, known: Iterable[str]) -> str:
+    """The known word that was probably meant; empty if none is close."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(given, list(known), n=1, cutoff=0.6)), "")
+
+
+def hint(lang: str, given: str, known: Iterable[str]) -> str:
+    """``; did you mean ...?`` or nothing."""
+    close = close_to(given, known)
+    return say(lang, "error.did_you_mean", close=close) if close else ""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that speaks ``lang`` and raises ``UsageError`` where argparse would leave the process."""
+
+    def __init__(self, *args: Any, lang: str = "en", **kwargs: Any) -> None:
+        super().__init__(*args, add_help=False, allow_abbrev=False, formatter_class=_formatter(lang), **kwargs)
+        self.lang = lang
+        self._positionals.title = say(lang, "arguments")
+        self._optionals.title = say(lang, "options")
+        self.add_argument("-h", "--help", action="help", help=say(lang, "help.help"))
+
+    def add_language(self) -> None:
+        """``--lang``, taken before and after the command."""
+        self.add_argument(
+            "--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help=say(self.lang, "help.lang"), metavar="en|zh"
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Raises ``UsageError`` with argparse's message in the user's language."""
+        raise UsageError(self._explained(message))
+
+    def _explained(self, message: str) -> str:
+        lang = self.lang
+        if found := _UNKNOWN.match(message):
+            given = found["given"].split()[0]
+            if not given.startswith("-"):
+                return say(lang, "error.unknown_argument", given=given)
+            name = given.partition("=")[0]
+            return say(lang, "error.unknown_option", given=name, hint=hint(lang, name, self._option_string_actions))
+        if found := _CHOICE.match(message):
+            given = found["given"].strip("'\"")
+            choices = [choice.strip().strip("'\"") for choice in found["choices"].split(",")]
+            if found["name"] == "COMMAND":
+                return say(lang, "error.unknown_command", given=given, hint=hint(lang, given, choices))
+            return say(
+                lang, "error.choice", name=found["name"], given=given, choices=", ".join(choices),
+                hint=hint(lang, given, choices),
+            )  # fmt: skip
+        if found := _REQUIRED.match(message):
+            return say(lang, "error.missing", names=found["names"])
+        if found := _VALUE.match(message):
+            return say(lang, "error.needs_value", name=found["name"])
+        if found := _NO_VALUE.match(message):
+            return say(lang, "error.no_value", name=found["name"])
+        if found := _AMBIGUOUS.match(message):
+            return say(lang, "error.ambiguous", given=found["given"], choices=found["choices"])
+        return say(lang, "error.usage", text=message)
+
+
+def _formatter(lang: str) -> Callable[..., argparse.HelpFormatter]:
+    class Formatter(argparse.HelpFormatter):
+        def add_usage(
+            self,
+            usage: str | None,
+            actions: Iterable[argparse.Action],
+            groups: Iterable[argparse._MutuallyExclusiveGroup],
+            prefix: str | None = None,
+        ) -> None:
+            super().add_usage(usage, actions, groups, say(lang, "usage") if prefix is None else prefix)
+
+        def _split_lines(self, text: str, width: int) -> list[str]:
+            return _wrap(text, width)
+
+        def _fill_text(self, text: str, width: int, indent: str) -> str:
+            return "\n".join(indent + line for line in _wrap(text, width - len(indent)))
+
+    return Formatter
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    """Lines of at most ``width`` columns; textwrap counts a Chinese character as one column and never breaks between two."""
+    lines, line, used = [], "", 0
+    for word in re.findall(r"[\u2e80-\uffef]|[^\s\u2e80-\uffef]+|\s+", text):
+        columns = 2 if "\u2e80" <= word[0] <= "\uffef" else len(word)
+        if used + columns > width and line.strip():
+            lines.append(line.rstrip())
+            line, used = "", 0
+        if line or not word.isspace():
+            line += word
+            used += columns
+    return [*lines, line.rstrip()] if line.strip() else lines
+
+
+def word_list(words: Sequence[str], lang: str) -> str:
+    """Words in a row."""
+    return ("、" if lang == "zh" else ", ").join(words)

@@ -1,0 +1,110 @@
+"""The course of an attempt: when it became ready, whether it lived on after an event, how it ended."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sgdoctor.engines.base import PhaseName, Reading
+from sgdoctor.logs.event import Event, EventKind
+
+# A failed SGLang server is gone 5 s after its scheduler (0.5.15: 65 s where it waits for a core dump, and prints no
+# batches meanwhile), so a batch this much later was served by a server that lived on.
+_LIVED_ON_SECONDS: Final = 10.0
+# Clock differences up to this are the order in which processes got to print, not the order of what happened.
+CLOCK_SLACK_SECONDS: Final = 1.0
+_SERVING_FACTS: Final = ("decode_tokens_per_second", "prefill_tokens_per_second")
+# Stages that come before the engine itself speaks.
+_OUTER_PHASES: Final = frozenset({PhaseName.DOCKER, PhaseName.SHUTDOWN})
+
+
+def seconds_between(earlier: datetime | None, later: datetime | None) -> float | None:
+    """Seconds from one clock to another; None if one is missing or only one of them names its zone."""
+    if earlier is None or later is None or (earlier.tzinfo is None) != (later.tzinfo is None):
+        return None
+    return (later - earlier).total_seconds()
+
+
+def precedes(first: Event, second: Event) -> bool:
+    """Whether ``first`` happened before ``second``: by the clock where they are clearly apart, else by place."""
+    gap = seconds_between(first.time, second.time)
+    if gap is not None and abs(gap) > CLOCK_SLACK_SECONDS:
+        return gap > 0
+    return first.line.number < second.line.number
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What became of an attempt.
+
+    Attributes:
+        reading: phases and facts.
+        events: of the attempt, in log order; may have gaps.
+        engine_seen: whether the engine itself printed anything.
+        served: the last event that shows the server at work on a request; None if there is none.
+        exits: events that say how a process ended, before a shutdown that was asked for.
+    """
+
+    reading: Reading
+    events: Sequence[Event]
+    engine_seen: bool
+    served: Event | None
+    exits: tuple[Event, ...]
+
+    @classmethod
+    def of(cls, events: Sequence[Event], reading: Reading) -> "Course":
+        """The course that the events of one attempt and their reading tell."""
+        served_line = max((reading.facts[name].line for name in _SERVING_FACTS if name in reading.facts), default=0)
+        served = next((event for event in events if event.first <= served_line <= event.last), None)
+        shutdown = reading.shutdown_line
+        return cls(
+            reading=reading,
+            events=events,
+            engine_seen=reading.recognised,
+            served=served,
+            exits=tuple(
+                event
+                for event in events
+                if event.kind is EventKind.EXIT and (shutdown is None or event.first < shutdown)
+            ),
+        )
+
+    @property
+    def ready(self) -> bool:
+        """Whether the server became ready at some time."""
+        return self.reading.ready_line is not None
+
+    @property
+    def serving(self) -> bool:
+        """Whether the log shows the server at work, its ready line or not (an excerpt may begin later)."""
+        return self.ready or self.served is not None
+
+    def after_shutdown(self, event: Event) -> bool:
+        """Whether the event belongs to a shutdown that was asked for."""
+        return self.reading.shutdown_line is not None and event.line.number >= self.reading.shutdown_line
+
+    def survived(self, event: Event) -> bool:
+        """Whether the server became ready after the event."""
+        return self.reading.ready_line is not None and self.reading.ready_line > event.line.number
+
+    def served_on(self, event: Event) -> bool:
+        """Whether the server worked on requests well after the event."""
+        if self.served is None or self.served.line.number <= event.last:
+            return False
+        gap = seconds_between(event.time, self.served.time)
+        return gap is not None and gap > _LIVED_ON_SECONDS
+
+    def went_on(self, event: Event) -> bool:
+        """Whether the start made progress after the event: ready, a later phase, requests served."""
+        return (
+            self.survived(event)
+            or self.served_on(event)
+            or any(
+                phase.start_line > event.last and phase.name is not PhaseName.SHUTDOWN for phase in self.reading.phases
+            )
+        )
+
+    def engine_began_after(self, event: Event) -> bool:
+        """Whether the engine's first phase began only after the event."""
+        own = [phase.start_line for phase in self.reading.phases if phase.name not in _OUTER_PHASES]
+        return bool(own) and min(own) > event.last

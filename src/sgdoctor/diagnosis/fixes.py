@@ -1,0 +1,68 @@
+"""Which fixes of a rule apply to this log, with the numbers of this log in them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sgdoctor.diagnosis.course import Course
+from sgdoctor.diagnosis.evidence import printable
+from sgdoctor.diagnosis.explain import Finding
+from sgdoctor.diagnosis.model import Fix
+from sgdoctor.launch.change import Change
+from sgdoctor.rules.conditions import holds
+from sgdoctor.rules.model import FixSpec, Rule, Text
+from sgdoctor.rules.template import fill, fill_value, placeholders
+from sgdoctor.rules.versions import applies
+
+
+def names_of(finding: Finding, course: Course) -> dict[str, Any]:
+    """What the texts and conditions of a rule may name: facts, captures, and what became of the attempt."""
+    hit = finding.first
+    return {
+        **{name: fact.value for name, fact in course.reading.facts.items()},
+        **{name: value for name, value in finding.captures.items() if value is not None},
+        "phase": hit.phase.value if hit.phase else None,
+        "ready": course.ready,
+        "survived": course.survived(hit.event),
+        "ranks": len(finding.ranks),
+    }
+
+
+def fill_text(text: Text, names: Mapping[str, Any]) -> Text:
+    """A text of a rule with the names filled in; harmless to a terminal, whatever stood in the log."""
+    return Text(printable(fill(text.en, names)), printable(fill(text.zh, names)))
+
+
+def fixes_for(rule: Rule, names: Mapping[str, Any]) -> tuple[Fix, ...]:
+    """The fixes of ``rule`` that apply, in the order of the rule."""
+    return tuple(_fix(spec, names) for spec in rule.fixes if _applies(spec, names))
+
+
+def _applies(spec: FixSpec, names: Mapping[str, Any]) -> bool:
+    try:
+        if not applies(spec.versions, names) or not holds(spec.when, names):
+            return False
+    except ValueError:  # a range or condition that cannot be read (a rule of the user) offers nothing
+        return False
+    # Without its numbers such a summary would tell the reader to set a flag to "?".
+    return all(optional or names.get(name) is not None for name, _, optional in placeholders(spec.summary.en))
+
+
+def _fix(spec: FixSpec, names: Mapping[str, Any]) -> Fix:
+    return Fix(
+        id=spec.id,
+        summary=fill_text(spec.summary, names),
+        effect=fill_text(spec.effect, names),
+        changes=tuple(change for entry in spec.changes if (change := _change(entry, names)) is not None),
+        safety=spec.safety,
+        verify=spec.verify,
+    )
+
+
+def _change(change: Change, names: Mapping[str, Any]) -> Change | None:
+    """The change with its value filled in; None where the log lacks what it needs."""
+    name = fill_value(change.name, names)
+    value = None if change.value is None else fill_value(change.value, names)
+    if name is None or (value is None and change.value is not None):
+        return None
+    return replace(change, name=printable(name), value=None if value is None else printable(value))

@@ -1,0 +1,134 @@
+"""From the bytes of a log to the verdicts on its starts."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from sgdoctor.diagnosis import regions
+from sgdoctor.diagnosis.course import Course
+from sgdoctor.diagnosis.evidence import Quotes
+from sgdoctor.diagnosis.explain import explain
+from sgdoctor.diagnosis.model import Verdict
+from sgdoctor.diagnosis.regions import Data, Mark
+from sgdoctor.diagnosis.verdict import LiveClock, Place, judge
+from sgdoctor.engines.sglang import SGLANG
+from sgdoctor.logs.event import Event
+from sgdoctor.logs.folding import fold
+from sgdoctor.logs.framing import read_lines
+from sgdoctor.logs.line import Line
+from sgdoctor.logs.sources import LogSource
+from sgdoctor.rules.base import RuleBase
+from sgdoctor.rules.matching import match_attempt
+
+# Failures that no rule knows are to be seen in a large log too.
+_ANCHORS: Final = (
+    "Traceback (most recent call last)",
+    "Error: ",
+    "Exception: ",
+    " exited with code ",
+    "kill_process_tree called",
+    "\nKilled",
+    "Segmentation fault",
+    "core dumped",
+)
+_ENDS: Final = ("kill_process_tree called", " exited with code ", "serve: error: ", "launch_server.py: error: ")
+# Enough for a line that begins a start: the frames of a traceback stand below its header, the header above.
+_LOOK_BEFORE: Final = 2 << 10
+_LOOK_AFTER: Final = 12 << 10
+# What the shell and the container engine print belongs to the start that follows.
+_LEAD: Final = 32 << 10
+
+
+def diagnose(
+    source: LogSource, base: RuleBase, *, all_attempts: bool = False, live: LiveClock | None = None
+) -> list[Verdict]:
+    """The verdicts on a log that is open.
+
+    Args:
+        source: the log.
+        base: the rules.
+        all_attempts: whether every start is judged, or only the newest.
+        live: clocks, while the log is still being written.
+
+    Returns:
+        One verdict for each start that was judged, the newest last; never empty.
+    """
+    return diagnose_bytes(source.data, source.name, base, all_attempts=all_attempts, live=live)
+
+
+def diagnose_bytes(
+    data: Data,
+    name: str,  # noqa: ARG001 - engines that name no version in the log may be told by it one day
+    base: RuleBase,
+    *,
+    all_attempts: bool = False,
+    live: LiveClock | None = None,
+) -> list[Verdict]:
+    """As ``diagnose``, for the bytes of a log."""
+    if len(data) <= regions.WHOLE_BELOW:
+        lines = list(read_lines(data, 0, len(data)))
+        starts = 1
+    else:
+        lines, starts = _lines_of_large(data, base, all_attempts=all_attempts)
+    events = list(fold(lines, SGLANG.is_data))
+    slices = SGLANG.split_attempts(events)
+    attempts = max(starts, len(slices))
+    quotes = Quotes(data, lines)
+    last_line = lines[-1].number if lines else 0
+    wanted = range(len(slices)) if all_attempts else range(max(0, len(slices) - 1), len(slices))
+    verdicts = []
+    for index in wanted:
+        part = events[slices[index]]
+        end = events[slices[index + 1].start].first - 1 if index + 1 < len(slices) else last_line
+        place = Place(attempts - len(slices) + index + 1, attempts, part[0].first if part else 1, end)
+        verdicts.append(_judge(part, place, base, quotes, live if index == len(slices) - 1 else None))
+    return verdicts or [_judge([], Place(1, 1, 1, max(1, last_line)), base, quotes, live)]
+
+
+def _judge(events: Sequence[Event], place: Place, base: RuleBase, quotes: Quotes, live: LiveClock | None) -> Verdict:
+    reading = SGLANG.read(events)
+    if live is not None:
+        reading = replace(reading, facts={**reading.facts, **live.facts(place.last_line)})
+    hits = match_attempt(base, events, reading)
+    course = Course.of(events, reading)
+    engine = SGLANG.name if reading.recognised else ""
+    return judge(explain(hits, course), course, quotes, place, engine=engine, live=live)
+
+
+def _lines_of_large(data: Data, base: RuleBase, *, all_attempts: bool) -> tuple[list[Line], int]:
+    """The lines of a large log that are worth reading, and the number of starts in all."""
+    extra = tuple(dict.fromkeys((*SGLANG.markers, *SGLANG.start_markers, *_ANCHORS, *_ENDS)))
+    literals = [literal.encode() for literal in base.literals_with(extra)]
+    boundaries = [marker.encode() for marker in (*SGLANG.start_markers, *_ENDS)]
+    survey = regions.survey(
+        data,
+        base.index_with(extra),
+        literals,
+        boundaries,
+        lambda offset: _mark_at(data, offset),
+        all_attempts=all_attempts,
+    )
+    slices = SGLANG.split_attempts([mark.event for mark in survey.marks])
+    start = 0
+    if len(slices) > 1 and not all_attempts:
+        start = survey.marks[slices[-1].start].start
+    lead = max(0, start - _LEAD)
+    if lead:
+        lead = data.rfind(b"\n", 0, lead) + 1
+    lines: list[Line] = []
+    for begin, end in regions.windows(data, lead, survey.hits):
+        lines += read_lines(data, begin, end, first_number=survey.lines.number_at(begin))
+    return lines, len(slices)
+
+
+def _mark_at(data: Data, offset: int) -> Mark | None:
+    """The event whose line holds the text at ``offset``, if a start may begin or end with it."""
+    begin = data.rfind(b"\n", 0, max(0, offset - _LOOK_BEFORE)) + 1 if offset > _LOOK_BEFORE else 0
+    end = min(len(data), offset + _LOOK_AFTER)
+    lines = list(read_lines(data, begin, end))
+    number = next((line.number for line in reversed(lines) if line.offset <= offset), 0)
+    for event in fold(lines, SGLANG.is_data):
+        if event.first <= number <= event.last:
+            start = next((line.offset for line in lines if line.number == event.first), begin)
+            return Mark(start, event, SGLANG.begins_attempt(event))
+    return None

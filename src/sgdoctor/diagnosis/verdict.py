@@ -1,0 +1,308 @@
+"""From causes to the answer: how the attempt stands, and what is said about it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from sgdoctor.diagnosis import wording
+from sgdoctor.diagnosis.course import Course, seconds_between
+from sgdoctor.diagnosis.evidence import Quotes
+from sgdoctor.diagnosis.explain import Explanation, Finding
+from sgdoctor.diagnosis.fixes import fill_text, fixes_for, names_of
+from sgdoctor.diagnosis.model import Consequence, Diagnosis, Notice, State, Verdict
+from sgdoctor.engines.base import Fact, PhaseName
+from sgdoctor.logs.event import Event, EventKind
+from sgdoctor.rules.model import Confidence, Severity, Text
+
+_MAX_EVIDENCE: Final = 5
+_MAX_CONSEQUENCES: Final = 20
+# How a stop looks from inside; by itself it is no failure.
+_STOPPED: Final = frozenset({"KeyboardInterrupt", "SystemExit", "CancelledError", "GeneratorExit"})
+# A process that was told to stop: SIGINT and SIGTERM, as shells count them.
+_STOP_CODES: Final = frozenset({130, 143})
+# An exception that still has this much of the engine's own output behind it did not end the start.
+_GOES_ON_SECONDS: Final = 5.0
+# Longest silence that is normal in a phase, seconds. Weights: cold page cache and network mounts. Graph capture: a
+# cold kernel cache compiles without a line. Warm-up: SGLang 0.5.15 itself waits 600 s for the first answer.
+_PATIENCE: Final[Mapping[PhaseName, float]] = {
+    PhaseName.DOCKER: 120,
+    PhaseName.ARGS: 180,
+    PhaseName.CONFIG: 300,
+    PhaseName.DISTRIBUTED: 300,
+    PhaseName.WEIGHTS: 600,
+    PhaseName.STATE_CACHE: 180,
+    PhaseName.KV_CACHE: 180,
+    PhaseName.GRAPH_CAPTURE: 600,
+    PhaseName.HTTP: 120,
+    PhaseName.WARMUP: 660,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LiveClock:
+    """The clocks of a log that is still being written.
+
+    Attributes:
+        idle_seconds: since its last line.
+        running_seconds: since it was first looked at.
+    """
+
+    idle_seconds: float
+    running_seconds: float
+
+    def facts(self, line: int) -> dict[str, Fact]:
+        """The clocks as facts, read at the last line."""
+        values = {"idle_seconds": self.idle_seconds, "launch_seconds": self.running_seconds}
+        return {name: Fact(name, value, line, derived=True) for name, value in values.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an attempt stands in its log.
+
+    Attributes:
+        attempt: its 1-based number.
+        attempts: how many attempts the log holds.
+        first_line: number of its first line.
+        last_line: number of its last line.
+    """
+
+    attempt: int
+    attempts: int
+    first_line: int
+    last_line: int
+
+
+def judge(
+    explanation: Explanation,
+    course: Course,
+    quotes: Quotes,
+    place: Place,
+    *,
+    engine: str,
+    live: LiveClock | None = None,
+) -> Verdict:
+    """The verdict on one attempt.
+
+    Args:
+        explanation: what its hits mean.
+        course: what became of it.
+        quotes: its lines.
+        place: where it stands in the log.
+        engine: name of the engine whose lines it holds; empty if none.
+        live: clocks while the log is being written.
+    """
+    diagnoses = tuple(_diagnosis(finding, course, quotes) for finding in explanation.diagnoses)
+    unknown = _unknown_exception(explanation, course)
+    died = _died(explanation, course, unknown)
+    state = _state(diagnoses, course, unknown, live, died=died)
+    unexplained = None
+    if state in (State.UNDETERMINED, State.DEGRADED) and not any(
+        diagnosis.severity in (Severity.FATAL, Severity.ERROR) for diagnosis in diagnoses
+    ):
+        first = unknown or (_first_sign(explanation, course) if died else None)
+        unexplained = quotes.evidence(first.line.number) if first else None
+    verdict = Verdict(
+        state=state,
+        attempt=place.attempt,
+        attempts=place.attempts,
+        first_line=place.first_line,
+        last_line=place.last_line,
+        summary=wording.EMPTY,
+        diagnoses=diagnoses,
+        notices=tuple(_notice(finding, course) for finding in explanation.notices),
+        unexplained=unexplained,
+        facts=course.reading.facts,
+        phases=course.reading.phases,
+        engine=engine,
+        version=_version(course.reading.facts),
+    )
+    return replace(verdict, summary=_summary(verdict, explanation, course, live, died=died))
+
+
+# ---------------------------------------------------------------- state
+
+
+def _state(
+    diagnoses: Sequence[Diagnosis], course: Course, unknown: Event | None, live: LiveClock | None, *, died: bool
+) -> State:
+    fatal = [diagnosis for diagnosis in diagnoses if diagnosis.severity is Severity.FATAL]
+    if fatal:
+        sure = any(diagnosis.confidence is not Confidence.POSSIBLE for diagnosis in fatal)
+        return State.FAILED if sure or died else State.UNDETERMINED
+    if died:
+        return State.UNDETERMINED
+    if unknown is not None:
+        return State.DEGRADED if course.serving else State.UNDETERMINED
+    severities = {diagnosis.severity for diagnosis in diagnoses}
+    if Severity.ERROR in severities or (severities and (course.serving or not course.engine_seen)):
+        return State.DEGRADED
+    if course.serving or course.reading.shutdown_line is not None:
+        return State.HEALTHY
+    if not course.engine_seen:
+        return State.UNDETERMINED
+    if live is not None and live.idle_seconds > _patience(course):
+        return State.STALLED
+    return State.STARTING
+
+
+def _patience(course: Course) -> float:
+    phases = course.reading.phases
+    return _PATIENCE.get(phases[-1].name, 300) if phases else 300
+
+
+def _died(explanation: Explanation, course: Course, unknown: Event | None) -> bool:
+    """Whether anything besides a known cause says that the process ended badly."""
+    if any(sign.severity.is_diagnosis for sign in explanation.signs):
+        return True
+    if any(
+        below.rule.role == "consequence" and below.severity is Severity.FATAL
+        for finding in explanation.diagnoses
+        for below in finding.followed
+    ):
+        return True
+    if unknown is not None and not course.serving:
+        return True
+    if course.reading.shutdown_line is not None:
+        return False
+    code = course.reading.facts.get("exit_code")
+    if code is not None and isinstance(code.value, int):
+        # SGLang as PID 1 of its container ends a failed start with exit code 0 (0.5.15), so before it was ready
+        # even 0 is a bad end.
+        return code.value not in _STOP_CODES and (code.value != 0 or not course.serving)
+    return bool(course.exits) and not course.serving
+
+
+def _unknown_exception(explanation: Explanation, course: Course) -> Event | None:
+    """The first exception that no rule knows and that the start did not get over."""
+    known = {
+        (hit.event.first, hit.event.last)
+        for finding in (*explanation.diagnoses, *explanation.notices)
+        for part in (finding, *finding.followed)
+        for hit in part.hits
+    }
+    if any(finding.severity is Severity.FATAL for finding in explanation.diagnoses):
+        known_cause = True
+    else:
+        known_cause = False
+    for event in course.events:
+        if event.kind is not EventKind.TRACEBACK or (event.first, event.last) in known:
+            continue
+        if event.raised and event.raised[0].type.rpartition(".")[2] in _STOPPED:
+            continue
+        if course.after_shutdown(event) or course.went_on(event) or _goes_on(event, course):
+            continue
+        if known_cause and not event.raised:
+            continue
+        return event
+    return None
+
+
+def _goes_on(event: Event, course: Course) -> bool:
+    """Whether the engine kept printing of its own well after an exception, before it was ready."""
+    if course.serving:
+        return False
+    gaps = (
+        seconds_between(event.time, later.time)
+        for later in course.events
+        if later.first > event.last and later.line.engine and later.kind is EventKind.LINE
+    )
+    return any(gap is not None and gap > _GOES_ON_SECONDS for gap in gaps)
+
+
+def _first_sign(explanation: Explanation, course: Course) -> Event | None:
+    signs = [hit.event for finding in explanation.signs for hit in finding.hits] or list(course.exits)
+    return min(signs, key=lambda event: event.line.number, default=None)
+
+
+# ---------------------------------------------------------------- parts of a verdict
+
+
+def _diagnosis(finding: Finding, course: Course, quotes: Quotes) -> Diagnosis:
+    rule = finding.rule
+    names = names_of(finding, course)
+    return Diagnosis(
+        rule=rule,
+        severity=finding.severity,
+        confidence=rule.confidence,
+        title=fill_text(rule.title, names),
+        cause=fill_text(rule.cause, names),
+        evidence=tuple(
+            evidence for number in _evidence_lines(finding) if (evidence := quotes.evidence(number)) is not None
+        ),
+        ranks=finding.ranks,
+        consequences=tuple(_consequences(finding, course)),
+        fixes=fixes_for(rule, names),
+        count=len(finding.hits),
+    )
+
+
+def _evidence_lines(finding: Finding) -> list[int]:
+    """The lines of the decisive hit, then the first one of each further text that is not the same again."""
+    numbers = list(finding.first.evidence or (finding.first.event.line.number,))
+    said = {finding.first.event.text}
+    for hit in finding.hits[1:]:
+        if hit.event.text not in said and not any(hit.event.text in text or text in hit.event.text for text in said):
+            said.add(hit.event.text)
+            numbers += hit.evidence[:1]
+    return list(dict.fromkeys(numbers))[:_MAX_EVIDENCE]
+
+
+def _consequences(finding: Finding, course: Course) -> Iterable[Consequence]:
+    for below in finding.followed[:_MAX_CONSEQUENCES]:
+        names = names_of(below, course)
+        yield Consequence(below.rule.id, fill_text(below.rule.title, names), below.first.event.line.number)
+
+
+def _notice(finding: Finding, course: Course) -> Notice:
+    names = names_of(finding, course)
+    return Notice(
+        rule=finding.rule.id,
+        severity=finding.severity,
+        title=fill_text(finding.rule.title, names),
+        cause=fill_text(finding.rule.cause, names),
+        line=finding.first.event.line.number,
+        count=len(finding.hits),
+    )
+
+
+def _version(facts: Mapping[str, Fact]) -> str:
+    def value(name: str) -> Any:
+        fact = facts.get(name)
+        return fact.value if fact else None
+
+    exact, low, high = value("version"), value("version_min"), value("version_max")
+    if exact:
+        return str(exact)
+    if low and high:
+        return str(low) if low == high else f"{low}-{high}"
+    return f">={low}" if low else f"<={high}" if high else ""
+
+
+def _summary(verdict: Verdict, explanation: Explanation, course: Course, live: LiveClock | None, *, died: bool) -> Text:
+    first = verdict.diagnoses[0] if verdict.diagnoses else None
+    phase = verdict.phases[-1].name if verdict.phases else None
+    line = verdict.unexplained.line if verdict.unexplained else None
+    match verdict.state:
+        case State.FAILED:
+            assert first is not None
+            return wording.failed(first, explanation.diagnoses[0].first.phase)
+        case State.DEGRADED:
+            return wording.degraded(first, line, serving=course.serving)
+        case State.HEALTHY:
+            seconds = verdict.facts.get("ready_seconds")
+            return wording.healthy(
+                seconds.value if seconds else None,
+                stopped=course.reading.shutdown_line is not None,
+                ready=course.ready,
+            )
+        case State.STALLED:
+            assert live is not None
+            return wording.stalled(phase, live.idle_seconds, _patience(course))
+        case State.STARTING:
+            return wording.starting(phase)
+        case State.UNDETERMINED:
+            if not course.events:
+                return wording.EMPTY
+            possible = first if first is not None and first.severity is Severity.FATAL else None
+            return wording.undetermined(possible, line, failed=died, recognised=course.engine_seen)

@@ -1,0 +1,147 @@
+"""The sentences of a verdict, in both languages."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from sgdoctor.diagnosis.model import Diagnosis, State
+from sgdoctor.engines.base import PhaseName
+from sgdoctor.rules.model import Text
+
+PHASES: Final[Mapping[PhaseName, Text]] = {
+    PhaseName.DOCKER: Text("container start", "容器启动"),
+    PhaseName.ARGS: Text("arguments", "参数解析"),
+    PhaseName.CONFIG: Text("model configuration", "模型配置"),
+    PhaseName.DISTRIBUTED: Text("distributed set-up", "分布式初始化"),
+    PhaseName.WEIGHTS: Text("weights", "加载权重"),
+    PhaseName.STATE_CACHE: Text("state cache", "状态缓存"),
+    PhaseName.KV_CACHE: Text("KV cache", "KV 缓存"),
+    PhaseName.GRAPH_CAPTURE: Text("graph capture", "CUDA 图捕获"),
+    PhaseName.HTTP: Text("HTTP server", "HTTP 服务启动"),
+    PhaseName.WARMUP: Text("warm-up", "预热"),
+    PhaseName.SERVING: Text("serving", "服务中"),
+    PhaseName.SHUTDOWN: Text("shutdown", "关闭"),
+}
+_BEFORE: Final = Text("before the first phase", "第一个阶段之前")
+
+
+def phase_label(phase: PhaseName | None) -> Text:
+    """What a person calls the phase."""
+    return _BEFORE if phase is None else PHASES[phase]
+
+
+def duration(seconds: float) -> Text:
+    """Seconds the way people say them: ``0.4 s``, ``46 s``, ``3 min 12 s``."""
+    if seconds < 10:
+        return Text(f"{seconds:.1f} s", f"{seconds:.1f} 秒")
+    whole = round(seconds)
+    if whole < 60:
+        return Text(f"{whole} s", f"{whole} 秒")
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return Text(f"{minutes} min {rest} s", f"{minutes} 分 {rest} 秒")
+    hours, minutes = divmod(minutes, 60)
+    return Text(f"{hours} h {minutes} min", f"{hours} 小时 {minutes} 分")
+
+
+def failed(root: Diagnosis, phase: PhaseName | None) -> Text:
+    """The cause is known."""
+    title = _bare(root.title)
+    if phase is None:
+        return Text(f"Failed: {title.en}.", f"失败：{title.zh}。")
+    label = phase_label(phase)
+    return Text(f"Failed ({label.en}): {title.en}.", f"失败（{label.zh}）：{title.zh}。")
+
+
+def degraded(first: Diagnosis | None, line: int | None, *, serving: bool) -> Text:
+    """It works, with something wrong: the first diagnosis, or an exception in ``line`` that no rule knows."""
+    if first is not None:
+        title = _bare(first.title)
+        if serving:
+            return Text(f"It serves, but: {title.en}.", f"服务在运行，但是：{title.zh}。")
+        return Text(f"Not fatal, but wrong: {title.en}.", f"不致命，但有问题：{title.zh}。")
+    return Text(
+        f"It serves, but line {line} holds an exception that no rule knows.",
+        f"服务在运行，但第 {line} 行有一个没有规则认识的异常。",
+    )
+
+
+def healthy(ready_seconds: float | None, *, stopped: bool, ready: bool) -> Text:
+    """Nothing is wrong."""
+    if stopped:
+        return Text("Nothing is wrong: it was stopped on request.", "没有问题：服务是按要求停止的。")
+    if not ready:
+        return Text(
+            "Nothing is wrong in this part of the log: the server is at work.",
+            "这段日志没有问题：服务正在处理请求。",
+        )
+    if ready_seconds is None:
+        return Text("Nothing is wrong: the server became ready.", "没有问题：服务已就绪。")
+    time = duration(ready_seconds)
+    return Text(f"Nothing is wrong: the server was ready after {time.en}.", f"没有问题：服务在 {time.zh}后就绪。")
+
+
+def starting(phase: PhaseName | None) -> Text:
+    """Not ready, and no sign of a failure."""
+    label = phase_label(phase)
+    return Text(
+        f"Nothing is wrong so far: still starting ({label.en}), not ready yet.",
+        f"目前没有问题：仍在启动（{label.zh}），尚未就绪。",
+    )
+
+
+def stalled(phase: PhaseName | None, idle: float, patience: float) -> Text:
+    """No output for longer than this phase ever takes."""
+    label, quiet, normal = phase_label(phase), duration(idle), duration(patience)
+    return Text(
+        f"Nothing printed for {quiet.en} ({label.en}); up to {normal.en} would be normal there.",
+        f"已有 {quiet.zh}没有输出（{label.zh}）；这个阶段 {normal.zh}以内属于正常。",
+    )
+
+
+def undetermined(first: Diagnosis | None, line: int | None, *, failed: bool, recognised: bool) -> Text:
+    """The cause, or that there is one, cannot be told from this log.
+
+    Args:
+        first: a mere possibility, if there is one.
+        line: of the first error that no rule explains.
+        failed: whether something says that it failed.
+        recognised: whether the log is that of a known engine.
+    """
+    if first is not None:
+        title = _bare(first.title)
+        return Text(f"Not determined; possible: {title.en}.", f"无法确定；有可能是：{title.zh}。")
+    if line is not None:
+        return Text(
+            f"It failed, but no rule knows why; the first error is in line {line}.",
+            f"已失败，但没有规则知道原因；第一个错误在第 {line} 行。",
+        )
+    if failed:
+        return Text("It failed, but this log does not say why.", "已失败，但这份日志没有说明原因。")
+    if recognised:
+        return Text("Not determined: this part of the log does not decide it.", "无法确定：这段日志不足以判断。")
+    return Text(
+        "Not determined: no line of a known engine and no known failure in this text.",
+        "无法确定：文本中既没有已知引擎的日志，也没有已知的故障。",
+    )
+
+
+EMPTY: Final = Text("Not determined: the log is empty.", "无法确定：日志是空的。")
+
+
+def _bare(text: Text) -> Text:
+    return Text(text.en.rstrip(" ."), text.zh.rstrip(" 。."))
+
+
+def state_label(state: State) -> Text:
+    """The name of a state."""
+    return _STATES[state]
+
+
+_STATES: Final[Mapping[State, Text]] = {
+    State.FAILED: Text("failed", "失败"),
+    State.DEGRADED: Text("degraded", "降级"),
+    State.HEALTHY: Text("healthy", "正常"),
+    State.STARTING: Text("starting", "启动中"),
+    State.STALLED: Text("stalled", "停滞"),
+    State.UNDETERMINED: Text("not determined", "无法确定"),
+}

@@ -1,0 +1,173 @@
+"""What the program itself says, in English and Chinese."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+LANGUAGES: Final = ("en", "zh")
+
+_LOCALE_VARIABLES: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
+
+MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
+    # Help
+    "about": (
+        "Why did my SGLang server die? Reads the log, names the cause with the line that proves it, and says what cures it.",
+        "SGLang 服务为什么挂了？读取日志，指出原因和作为证据的那一行，并告诉你怎么修。",
+    ),
+    "usage": ("usage: ", "用法："),
+    "commands": ("commands", "命令"),
+    "options": ("options", "选项"),
+    "arguments": ("arguments", "参数"),
+    "help.help": ("show this help and leave", "显示帮助并退出"),
+    "help.version": ("show the version and leave", "显示版本并退出"),
+    "help.lang": ("language of the output; default: from the locale", "输出语言；默认取自系统区域设置"),
+    "help.diagnose": ("name the cause of a failure in a log", "找出日志中故障的原因"),
+    "help.explain": ("what a rule means, offline", "离线查看某条规则的说明"),
+    "help.rules": ("list, show, check and test rules", "列出、查看、检查和测试规则"),
+    "help.completion": ("print a shell completion script", "输出 shell 补全脚本"),
+    "diagnose.about": (
+        "Reads logs (plain, .gz, .zst; '-' is standard input) and says for each what went wrong, why, and what cures it. "
+        "Exit code: 0 nothing is wrong, 3 a failure was diagnosed, 4 warnings only, 5 it failed and the cause is not "
+        "determined, 2 bad usage or unreadable input.",
+        "读取日志（普通文件、.gz、.zst；“-” 表示标准输入），逐个说明出了什么问题、为什么、怎么修。"
+        "退出码：0 没有问题，3 已诊断出故障，4 只有警告，5 已失败但原因无法确定，2 用法错误或无法读取输入。",
+    ),
+    "diagnose.file": ("log file; '-' reads standard input", "日志文件；“-” 表示标准输入"),
+    "diagnose.all_attempts": ("every start in the log, not only the newest", "日志中的每次启动，而不只是最新一次"),
+    "diagnose.format": ("text (default), json, md or sarif", "text（默认）、json、md 或 sarif"),
+    "diagnose.facts": ("list what was read from the log", "列出从日志中读到的数值"),
+    "diagnose.phases": ("show the course of the start with times and memory", "显示启动过程的耗时和显存"),
+    "diagnose.notices": (
+        "show what looks alarming and is not",
+        "显示看起来吓人但其实正常的内容",
+    ),
+    "diagnose.no_redact": ("show tokens, keys and passwords too", "同时显示令牌、密钥和密码"),
+    "diagnose.rules": ("read more rules from this folder", "从该目录读取更多规则"),
+    "explain.code": ("id (SGL401) or name of a rule", "规则编号（SGL401）或名称"),
+    "completion.shell": ("bash, zsh or tcsh", "bash、zsh 或 tcsh"),
+    # Errors
+    "error": ("sgdoctor: {text}", "sgdoctor：{text}"),
+    "error.unknown_command": ("unknown command {given}{hint}", "未知命令 {given}{hint}"),
+    "error.unknown_option": ("unknown option {given}{hint}", "未知选项 {given}{hint}"),
+    "error.unknown_argument": ("unexpected argument {given}", "多余的参数 {given}"),
+    "error.did_you_mean": ("; did you mean {close}?", "；您是想用 {close} 吗？"),
+    "error.choice": ("{name}: {given} is not one of {choices}{hint}", "{name}：{given} 不在可选值 {choices} 中{hint}"),
+    "error.missing": ("missing: {names}", "缺少：{names}"),
+    "error.needs_value": ("{name} needs a value", "{name} 需要一个值"),
+    "error.no_value": ("{name} takes no value", "{name} 不接受值"),
+    "error.ambiguous": ("{given} could be any of {choices}", "{given} 可能是 {choices} 中的任何一个"),
+    "error.usage": ("bad usage: {text}", "用法错误：{text}"),
+    "error.stdin_twice": ("'-' can be given only once", "“-” 只能给一次"),
+    "error.no_rule": ("there is no rule {given}{hint}", "没有规则 {given}{hint}"),
+    "error.rules_folder": ("{given} is not a folder", "{given} 不是目录"),
+    "error.output": ("cannot write the output: {text}", "无法写出结果：{text}"),
+    "error.memory": ("not enough memory to read {name}", "内存不足，无法读取 {name}"),
+    "error.internal": (
+        "internal error ({text}). Please report it with the command and, if you can, the log: {url} "
+        "(SGDOCTOR_DEBUG=1 shows the traceback)",
+        "内部错误（{text}）。请附上命令、如可能也附上日志，报告到：{url}（SGDOCTOR_DEBUG=1 会显示完整堆栈）",
+    ),
+    "warning.rule": ("rule left out: {text}", "规则未加载：{text}"),
+    "warning.more_rules": (
+        "{count} more problems in rules: sgdoctor rules check",
+        "规则中还有 {count} 个问题：sgdoctor rules check",
+    ),
+    # Report
+    "report.attempt": ("attempt {attempt} of {attempts}", "第 {attempt} 次启动，共 {attempts} 次"),
+    "report.lines": ("lines {first}-{last}", "第 {first}-{last} 行"),
+    "report.why": ("Why", "原因"),
+    "report.evidence": ("Evidence", "证据"),
+    "report.fixes": ("What to do", "怎么办"),
+    "report.no_fix": ("No cure is known for these values.", "对于这些数值，尚无已知的修复办法。"),
+    "report.cost": ("Cost: {text}", "代价：{text}"),
+    "report.also": ("Also", "另外"),
+    "report.consequences": ("Only consequences: {list}", "只是后果：{list}"),
+    "report.consequence": ("{rule} (line {line})", "{rule}（第 {line} 行）"),
+    "report.and_more": ("and {count} more", "以及另外 {count} 个"),
+    "report.not_this": ("Not to be confused with", "不要混淆"),
+    "report.references": ("More", "更多"),
+    "report.count": ("{count} times", "{count} 次"),
+    "report.times": ("{title} ({count} times)", "{title}（{count} 次）"),
+    "report.line": ("line {line}", "第 {line} 行"),
+    "report.unexplained": ("The first error that no rule explains", "第一个没有规则能解释的错误"),
+    "report.unexplained_exception": ("An exception that no rule knows", "没有规则认识的异常"),
+    "report.would_decide": (
+        "What would decide it: the whole log from its first line, with the lines before the failure.",
+        "要作出判断，需要：从第一行开始的完整日志，包括故障之前的内容。",
+    ),
+    "report.notices": (
+        "{count} kinds of lines look alarming and are not: --notices shows them",
+        "有 {count} 类日志看起来吓人但其实正常：用 --notices 查看",
+    ),
+    "report.notes": ("{count} notes: --notices shows them", "{count} 条提示：用 --notices 查看"),
+    "report.notices_title": ("Normal, not an error", "正常，不是错误"),
+    "report.notes_title": ("Worth knowing", "值得了解"),
+    "report.phases_title": ("Course of the start", "启动过程"),
+    "report.facts_title": ("Read from the log", "从日志中读到"),
+    "report.unfinished": ("not finished", "未完成"),
+    "report.running": ("running", "进行中"),
+    "report.derived": ("computed", "计算得出"),
+    "report.fixed_in": ("Fixed upstream in {versions}.", "上游已在 {versions} 中修复。"),
+    "safety.safe": ("safe", "安全"),
+    "safety.unsafe": ("has side effects", "有副作用"),
+    "safety.manual": ("by hand", "需手动"),
+    "severity.fatal": ("fatal", "致命"),
+    "severity.error": ("error", "错误"),
+    "severity.degraded": ("degraded", "降级"),
+    "severity.notice": ("notice", "提示"),
+    "severity.benign": ("benign", "无害"),
+    "confidence.certain": ("certain", "确定"),
+    "confidence.likely": ("likely", "很可能"),
+    "confidence.possible": ("possible", "可能"),
+    "change.flag.unset": ("remove {name}", "去掉 {name}"),
+    "change.flag.raise": ("raise {name}", "调高 {name}"),
+    "change.flag.lower": ("lower {name}", "调低 {name}"),
+    "change.env.unset": ("unset {name}", "取消变量 {name}"),
+    "change.image.tag": ("image {value}", "镜像 {value}"),
+    "change.file.edit": ("edit {name}: {value}", "修改 {name}：{value}"),
+    "change.file.mount": ("mount {name}: {value}", "挂载 {name}：{value}"),
+    "change.client.request": ("in the request: {name} {value}", "在请求中：{name} {value}"),
+    "change.wait": ("wait", "等待"),
+    "report.footer": (
+        "Made by sgdoctor {version}; secrets are redacted.",
+        "由 sgdoctor {version} 生成；机密信息已隐去。",
+    ),
+    "report.footer_plain": ("Made by sgdoctor {version}.", "由 sgdoctor {version} 生成。"),
+    "report.engine": ("Engine", "引擎"),
+    "report.unknown_engine": ("no known engine", "未识别出引擎"),
+    "report.phase": ("phase", "阶段"),
+    "report.seconds": ("seconds", "秒"),
+    "report.memory": ("GiB", "GiB"),
+    "explain.fixes": ("What cures it", "怎么修"),
+    "explain.severity": ("{severity}, {confidence}", "{severity}，{confidence}"),
+    "explain.looks_like": ("How it looks in a log", "在日志中的样子"),
+    "explain.when": ("when {condition}", "条件：{condition}"),
+    "explain.versions": ("for {versions}", "适用于 {versions}"),
+}
+
+
+def say(lang: str, key: str, /, **values: Any) -> str:
+    """A message in ``en`` or ``zh`` with its values filled in."""
+    english, chinese = MESSAGES[key]
+    text = chinese if lang == "zh" else english
+    return text.format(**values) if values else text
+
+
+def language(arguments: Sequence[str], environment: Mapping[str, str]) -> str:
+    """The language to speak: ``--lang`` wherever it stands, else the locale, else English.
+
+    Found before the parser is built, because help and errors are to be in it too.
+    """
+    wanted = ""
+    for index, argument in enumerate(arguments):
+        if argument == "--":
+            break
+        if argument == "--lang" and index + 1 < len(arguments):
+            wanted = arguments[index + 1]
+        elif argument.startswith("--lang="):
+            wanted = argument.partition("=")[2]
+    if wanted in LANGUAGES:
+        return wanted
+    for variable in _LOCALE_VARIABLES:
+        if value := environment.get(variable, ""):
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"

@@ -1,0 +1,101 @@
+"""Secrets in what is shown: tokens, API keys, passwords, credentials in URLs.
+
+Logs of servers hold them (``server_args=`` prints ``api_key=``, access lines hold headers), and people paste reports
+into public issues.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+HIDDEN: Final = "***"
+
+_KEY_NAME: Final = (
+    r"(?:api[_-]?key|apikey|secret(?:[_-]?\w{0,20}key)?|access[_-]?key(?:[_-]?id)?|private[_-]?key|password|passwd|pwd"
+    # "#token: 4711", "eos_token=" and "token usage" are everyday words of an engine's log, so a token counts as a
+    # secret only by the name in front of it.
+    r"|(?:hf|hub|hugging[_-]?face\w{0,10}|auth|access|refresh|bearer|session|github|gh|gitlab|wandb|modelscope|openai"
+    r"|security|ci|bot|api)[_-]?token)"
+)
+_VALUE: Final = r"""(?P<value>"[^"\n]{1,4096}"|'[^'\n]{1,4096}'|[^\s'",;)\]}]{1,4096})"""
+_EMPTY_VALUES: Final = frozenset({"none", "null", "true", "false", "''", '""', "nil", "unset", HIDDEN})
+
+# Each with its keepable parts as groups: what stands before the secret, and after it.
+_PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://)[^\s/@'\"]{1,512}@"), rf"\1{HIDDEN}@"),
+    (re.compile(r"\b(hf_|api_org_)[A-Za-z0-9]{8,200}"), rf"\1{HIDDEN}"),
+    (re.compile(r"\b(sk-)[A-Za-z0-9_-]{12,200}"), rf"\1{HIDDEN}"),
+    (re.compile(r"\b(gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{10,250}"), rf"\1{HIDDEN}"),
+    (re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b"), rf"\1{HIDDEN}"),
+    (re.compile(r"\b(AIza)[0-9A-Za-z_-]{35}"), rf"\1{HIDDEN}"),
+    (re.compile(r"\b(eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}(?:\.[A-Za-z0-9_-]{0,2000})?"), rf"\1{HIDDEN}"),
+    (
+        re.compile(
+            r"(\b(?:proxy-)?authorization['\"]?\s{0,4}[:=]\s{0,4}['\"]?(?:(?:bearer|basic|token)\s{1,4})?)"
+            r"[^\s'\",]{1,4096}",
+            re.IGNORECASE,
+        ),
+        rf"\1{HIDDEN}",
+    ),
+    (re.compile(r"(\bbearer\s{1,4})[A-Za-z0-9._~+/=-]{6,4096}", re.IGNORECASE), rf"\1{HIDDEN}"),
+    (re.compile(r"(\bx-api-key['\"]?\s{0,4}[:=]\s{0,4}['\"]?)[^\s'\",]{1,4096}", re.IGNORECASE), rf"\1{HIDDEN}"),
+)
+_NAMED: Final = re.compile(
+    rf"(?P<before>(?<![A-Za-z])[A-Za-z0-9_-]{{0,40}}?{_KEY_NAME}['\"]?\s{{0,4}}[=:]\s{{0,4}}){_VALUE}", re.IGNORECASE
+)
+_OPTION: Final = re.compile(
+    rf"(?P<before>--[A-Za-z0-9-]{{0,40}}?(?:{_KEY_NAME}|(?<=--)token)['\"]?(?:\s{{0,4}}[=,]\s{{0,4}}|\s{{1,4}})){_VALUE}",
+    re.IGNORECASE,
+)
+_SECRET_FIELD: Final = re.compile(rf"(?:^|[._-]){_KEY_NAME}$", re.IGNORECASE)
+_MIN_KNOWN: Final = 6
+
+Redactor = Callable[[str], str]
+
+
+def redact(text: str) -> str:
+    """``text`` with every secret replaced; what stands around it stays."""
+    for pattern, replacement in _PATTERNS:
+        text = pattern.sub(replacement, text)
+    text = _OPTION.sub(_hide, text)
+    return _NAMED.sub(_hide, text)
+
+
+def _hide(match: re.Match[str]) -> str:
+    value = match["value"]
+    bare = value.strip("'\"")
+    if value.lower() in _EMPTY_VALUES or bare.lower() in _EMPTY_VALUES or HIDDEN in value or bare.startswith("--"):
+        return match[0]
+    quote = value[0] if value[0] in "'\"" else ""
+    return f"{match['before']}{quote}{HIDDEN}{quote}"
+
+
+def secrets_in(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """The values of the fields whose names say that they are secrets, such as ``args.api_key``."""
+    return tuple(
+        value
+        for name, value in fields.items()
+        if _SECRET_FIELD.search(name) and isinstance(value, str) and len(value) >= _MIN_KNOWN
+    )
+
+
+def is_secret_field(name: str) -> bool:
+    """Whether a field of this name holds a secret."""
+    return _SECRET_FIELD.search(name) is not None
+
+
+def redactor(known: Iterable[str] = ()) -> Redactor:
+    """A redactor that also hides values that are known to be secret, wherever they stand."""
+    values = sorted({value for value in known if value}, key=len, reverse=True)
+
+    def apply(text: str) -> str:
+        for value in values:
+            text = text.replace(value, HIDDEN)
+        return redact(text)
+
+    return apply
+
+
+def unredacted(text: str) -> str:
+    """``text`` as it is (``--no-redact``)."""
+    return text

@@ -1,0 +1,46 @@
+"""What may reach a terminal or a report: one-line text without escapes, and glyphs that the output can show."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from sgdoctor.diagnosis.evidence import printable
+
+__all__ = ["ASCII_GLYPHS", "GLYPHS", "Glyphs", "encodable", "glyphs_for", "printable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """The symbols of the text report."""
+
+    failed: str
+    warned: str
+    fine: str
+    waiting: str
+    unknown: str
+    bar: str
+    pointer: str
+    dot: str
+    follows: str
+
+
+GLYPHS: Final = Glyphs(
+    failed="✖", warned="▲", fine="✔", waiting="◌", unknown="?", bar="│", pointer="▶", dot="·", follows="↳"
+)
+ASCII_GLYPHS: Final = Glyphs(
+    failed="x", warned="!", fine="+", waiting="~", unknown="?", bar="|", pointer=">", dot="-", follows="->"
+)
+
+
+def encodable(text: str, encoding: str) -> bool:
+    """Whether an output of this encoding can show ``text``."""
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def glyphs_for(encoding: str) -> Glyphs:
+    """The symbols for an output of this encoding: plain ASCII where it cannot show the others."""
+    every = "".join(getattr(GLYPHS, name) for name in Glyphs.__slots__)
+    return GLYPHS if encodable(every, encoding) else ASCII_GLYPHS

@@ -99,6 +99,8 @@ class Folder:
         out = self._out
         if out:
             self._out = []
+            if len(out) > 1:
+                out.sort(key=lambda event: event.first)
         return out
 
     def _flush(self) -> None:
@@ -136,6 +138,7 @@ class Folder:
         blank = not text.strip()
         data = not blank and self._is_data(line)
         if self._open and self._offer(line, data=data):
+            self._flush()
             return
         if blank:
             self._flush()

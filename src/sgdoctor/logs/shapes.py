@@ -138,7 +138,7 @@ def exit_text(text: str) -> str | None:
     body = text.strip()
     for pattern in _EXITS:
         if found := pattern.match(body):
-            return found[0]
+            return squeeze(found[0], len(found[0]))
     return None
 
 

@@ -324,6 +324,27 @@ def test_worker_process_traceback_inside_a_traceback() -> None:
     assert [raised.type for raised in event.raised] == ["ValueError", "RuntimeError"]
 
 
+def test_exception_group() -> None:
+    result = events("""
+  + Exception Group Traceback (most recent call last):
+  |   File "/a.py", line 1, in f
+  |     raise it
+  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/b.py", line 2, in g
+    | ValueError: the real one
+    +------------------------------------
+[2026-11-30 10:38:34] next
+""")
+
+    assert [event.text for event in result] == [
+        "ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)",
+        "ValueError: the real one",
+        "next",
+    ]
+
+
 def test_text_of_others_is_data() -> None:
     text = """
         [2026-11-30 10:38:33] Receive: obj=GenerateReqInput(text='Traceback (most recent call last):

@@ -72,6 +72,8 @@ _DUMP = re.compile(
     r'frame #\d+: |  File "[^"]+", line \d+ in |Thread (?:0x)?[0-9a-fA-F]+ \(|Current thread 0x|'
     r"    \S{1,200} \([^()\s]{1,300}:\d+\)$"
 )
+# Exception groups are drawn as a tree: "  |   File ...", "  +-+------- 1 -------", "    +-------".
+_TREE = re.compile(r" +(?:\| ?|\+[-+]+(?: \d+ -+)?$)")
 _MARKS: Final = frozenset("^~ \t")
 _COMPILER_PLACE = re.compile(r"at \d+:\d+:\s*$")
 
@@ -167,6 +169,12 @@ def begins_message(line: Line) -> bool:
 def is_dump(text: str) -> bool:
     """Whether ``text`` is a line of a native stack, of faulthandler or of py-spy."""
     return _DUMP.match(text) is not None
+
+
+def without_tree(text: str) -> str:
+    """A line of an exception group without the tree that is drawn beside it."""
+    found = _TREE.match(text)
+    return text[found.end() :] if found else text
 
 
 def is_marks(text: str) -> bool:

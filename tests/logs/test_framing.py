@@ -127,6 +127,18 @@ def test_endless_line_keeps_head_and_last_state() -> None:
     assert bars.offset == 9_000_001
 
 
+def test_record_behind_a_carriage_return() -> None:
+    line = next(read_lines(b'\r{"log":"a\\r\\u001b[1mb\\n","stream":"stderr","time":"x"}'))
+
+    assert (line.text, line.stream) == ("b", "stderr")
+
+
+def test_windows_line_end_changes_nothing_else() -> None:
+    text = b"[2026-11-30 10:38:19] (Prompt pid=1) [2026-11-30 10:38:19 TP0] x"
+
+    assert list(read_lines(text + b"\r\n")) == list(read_lines(text + b"\n"))
+
+
 def test_many_unfinished_pieces_are_given_up() -> None:
     data = b"".join(b"sgl-%d  | 2026-11-30T10:38:20.1Z stdout P x\n" % number for number in range(100))
 

@@ -16,6 +16,7 @@ _HEAD: Final = 2 * MAX_TEXT
 _TAIL: Final = MAX_TEXT
 _CHUNK: Final = 1 << 18
 _MAX_PIECES: Final = 16
+_MAX_NESTING: Final = 4
 _BOM: Final = "\ufeff"
 
 # ECMA-48: CSI sequences, then OSC/DCS/APC/PM/SOS strings up to BEL or ST, then two- and three-byte escapes, then rests.
@@ -219,15 +220,20 @@ def _strip_more(stripped: prefixes.Stripped) -> None:
 
 
 def _line(number: int, offset: int, stripped: prefixes.Stripped) -> Line:
-    # Text that came out of a docker JSON record has its escapes and carriage returns only now.
-    text = _unescape(stripped.text)
     progress: tuple[int, ...] = ()
-    if "\r" in text:
-        states = text.rstrip("\r\t ")
-        progress = bars.percentages(states) if "%" in states else ()
-        stripped.text = states[states.rfind("\r") + 1 :]
-        _strip_more(stripped)
-    elif text is not stripped.text:
+    # What came out of a docker JSON record has its escapes and carriage returns only now.
+    for _ in range(_MAX_NESTING):
+        text = _unescape(stripped.text)
+        if "\r" in text:
+            states = text.rstrip("\r\t ")
+            progress += bars.percentages(states) if "%" in states else ()
+            text = states[states.rfind("\r") + 1 :]
+            if text is states:
+                # Only the line end of Windows: the prefixes are off already.
+                stripped.text = text
+                break
+        elif text is stripped.text:
+            break
         stripped.text = text
         _strip_more(stripped)
     if not stripped.engine and "%" in stripped.text:
@@ -238,10 +244,11 @@ def _line(number: int, offset: int, stripped: prefixes.Stripped) -> Line:
                 # A bar has no line end until it is done: whoever writes next goes on in its line.
                 stripped.text = cut[1]
                 _strip_more(stripped)
+    text = stripped.text[:MAX_TEXT]
     return Line(
         number,
         offset,
-        stripped.text[:MAX_TEXT],
+        _unescape(text).replace("\r", " ") if "\r" in text or "\x1b" in text else text,
         stripped.time,
         stripped.rank,
         stripped.source,

@@ -228,7 +228,7 @@ def _line(number: int, offset: int, stripped: prefixes.Stripped) -> Line:
             states = text.rstrip("\r\t ")
             progress += bars.percentages(states) if "%" in states else ()
             text = states[states.rfind("\r") + 1 :]
-            if text is states:
+            if "\r" not in states:
                 # Only the line end of Windows: the prefixes are off already.
                 stripped.text = text
                 break

@@ -76,7 +76,7 @@ class _Checker:
                 ("name",),
                 Text(
                     f"the name {rule.name!r} and the file {self.path.name!r} differ; they have to agree",
-                    f"名称 {rule.name!r} 与文件名 {self.path.name!r} 不一致;两者必须相同",
+                    f"名称 {rule.name!r} 与文件名 {self.path.name!r} 不一致；两者必须相同",
                 ),
             )
         folder = self.path.parent.name
@@ -87,7 +87,7 @@ class _Checker:
                 ("id",),
                 Text(
                     f"{rule.id} belongs to the folder {family!r}; ids in {folder!r} begin with SGL{digit}",
-                    f"{rule.id} 属于目录 {family!r};{folder!r} 中的 id 以 SGL{digit} 开头",
+                    f"{rule.id} 属于目录 {family!r}；{folder!r} 中的 id 以 SGL{digit} 开头",
                 ),
             )
         for index, other in enumerate(rule.explains):
@@ -138,7 +138,7 @@ class _Checker:
                     ("match", index, "message"),
                     Text(
                         f"the group {name!r} has no type; add `captures: {{{name}: int}}` or the type it has",
-                        f"命名组 {name!r} 没有类型;请添加 `captures: {{{name}: int}}` 或相应类型",
+                        f"命名组 {name!r} 没有类型；请添加 `captures: {{{name}: int}}` 或相应类型",
                     ),
                 )
         for name in self.rule.captures:
@@ -165,7 +165,7 @@ class _Checker:
                 yield from self._unknown(where, name)
 
     def _unknown(self, where: Where, name: str) -> Iterator[Finding]:
-        known = self.known
+        known: Collection[str] = self.known
         if name.startswith("args."):
             known = {f"args.{field}" for field in load_history().fields}
         if name not in known:
@@ -173,7 +173,7 @@ class _Checker:
                 where,
                 Text(
                     f"unknown name {name!r}{_meant(name, known)}; facts are listed in docs/facts.md",
-                    f"未知的名称 {name!r}{_meant(name, known, zh=True)};事实列表见 docs/facts.md",
+                    f"未知的名称 {name!r}{_meant(name, known, zh=True)}；事实列表见 docs/facts.md",
                 ),
             )
 
@@ -202,7 +202,7 @@ class _Checker:
                         (*where, lang),
                         Text(
                             f"{{{name}}} may be unknown; put the part of the sentence that needs it between [[ and ]]",
-                            f"{{{name}}} 可能未知;请把用到它的部分放在 [[ 和 ]] 之间",
+                            f"{{{name}}} 可能未知；请把用到它的部分放在 [[ 和 ]] 之间",
                         ),
                     )
 
@@ -237,8 +237,8 @@ class _Checker:
                         Text(
                             f"{change.name} {change.value} is a constant that fits some cards only;"
                             " compute it, use flag.raise or flag.lower, or say in `when` where it fits",
-                            f"{change.name} {change.value} 是常数,只适合部分显卡;"
-                            "请通过计算得出,或用 flag.raise / flag.lower,或在 `when` 中说明适用条件",
+                            f"{change.name} {change.value} 是常数，只适合部分显卡；"
+                            "请通过计算得出，或用 flag.raise / flag.lower，或在 `when` 中说明适用条件",
                         ),
                     )
 
@@ -269,8 +269,8 @@ class _Checker:
                 Text(
                     f"{flag} exists in {since} to {until}, not in {lacking[0]};"
                     f" add `versions: {{sglang: '>={since},<={until}'}}` to the fix, or narrow those of the rule",
-                    f"{flag} 只存在于 {since} 至 {until},{lacking[0]} 中没有;"
-                    f"请给该修复添加 `versions: {{sglang: '>={since},<={until}'}}`,或缩小规则的版本范围",
+                    f"{flag} 只存在于 {since} 至 {until}，{lacking[0]} 中没有；"
+                    f"请给该修复添加 `versions: {{sglang: '>={since},<={until}'}}`，或缩小规则的版本范围",
                 ),
                 warning=not specs,
             )
@@ -387,4 +387,4 @@ def _meant(given: str, known: Collection[str], *, zh: bool = False) -> str:
     near = difflib.get_close_matches(given, known, 1)
     if not near:
         return ""
-    return f";是否应为 {near[0]}?" if zh else f"; did you mean {near[0]}?"
+    return f"；是否应为 {near[0]}？" if zh else f"; did you mean {near[0]}?"

@@ -31,21 +31,21 @@ def hazards(pattern: str) -> list[Text]:
             Text(
                 f"the pattern repeats a repetition ({scan.nested!r}); that can take exponential time,"
                 " bound one of them or put fixed text between",
-                f"正则中有嵌套的重复({scan.nested!r}),可能导致指数级耗时;请限制其中一个的次数或加入固定文本",
+                f"正则中有嵌套的重复（{scan.nested!r}），可能导致指数级耗时；请限制其中一个的次数或加入固定文本",
             )
         )
     if len(scan.dots) > 1:
         found.append(
             Text(
                 "the pattern has more than one unbounded `.*`; write bounded gaps such as `.{0,80}`",
-                "正则中有多个不限长度的 `.*`;请改用 `.{0,80}` 这样的有界间隔",
+                "正则中有多个不限长度的 `.*`；请改用 `.{0,80}` 这样的有界间隔",
             )
         )
     if any(start == 0 or end == len(pattern) for start, end in scan.dots):
         found.append(
             Text(
                 "a `.*` at the beginning or the end of a pattern matches nothing more; leave it out",
-                "正则开头或结尾的 `.*` 没有作用;请删除",
+                "正则开头或结尾的 `.*` 没有作用；请删除",
             )
         )
     return found

@@ -41,7 +41,7 @@ class Problem:
 
     def shown(self, lang: str = "en") -> str:
         """``file:line: what is wrong``."""
-        warning = {"en": "warning: ", "zh": "警告:"}[lang] if self.warning else ""
+        warning = {"en": "warning: ", "zh": "警告："}[lang] if self.warning else ""
         return f"{self.file}:{self.line}: {warning}{self.text.in_language(lang)}"
 
 
@@ -108,7 +108,7 @@ def load_rules(built_in: Path, users: Sequence[Path]) -> Loaded:
                 text = Text(
                     f"the name {source.model.name} belongs to {clash.model.id};"
                     " give the rule another name, or that id to replace it",
-                    f"名称 {source.model.name} 属于 {clash.model.id};请换一个名称,或使用该 id 以替换它",
+                    f"名称 {source.model.name} 属于 {clash.model.id}；请换一个名称，或使用该 id 以替换它",
                 )
                 problems.append(Problem(source.file, source.line(("name",)), text))
             else:
@@ -138,7 +138,7 @@ def load_folder(directory: Path) -> Folder:
             if key in seen:
                 text = Text(
                     f"{key} is already used by {seen[key]}; every rule of a folder has an id and a name of its own",
-                    f"{key} 已被 {seen[key]} 使用;同一目录下每条规则的 id 和名称必须唯一",
+                    f"{key} 已被 {seen[key]} 使用；同一目录下每条规则的 id 和名称必须唯一",
                 )
                 problems.append(Problem(source.file, source.line(("id" if key == source.model.id else "name",)), text))
                 break
@@ -176,7 +176,7 @@ def load_mute(path: Path) -> tuple[tuple[str, ...], list[Problem]]:
     if set(value) != {"mute"} or not isinstance(ids, list) or not all(isinstance(i, str) for i in ids):
         text = Text(
             "the file is one list of ids, such as `mute: [SGL912]`",
-            "该文件应为一个 id 列表,例如 `mute: [SGL912]`",
+            "该文件应为一个 id 列表，例如 `mute: [SGL912]`",
         )
         return (), [Problem(str(path), 1, text)]
     return tuple(ids), []
@@ -193,7 +193,7 @@ def read_yaml(path: Path) -> tuple[tuple[Any, dict[str, Any]] | None, list[Probl
         node = yaml.compose(data.decode("utf-8"), Loader=_loader())
     except OSError as error:
         reason = error.strerror or str(error)
-        return None, [Problem(file, 1, Text(f"cannot be read: {reason}", f"无法读取:{reason}"))]
+        return None, [Problem(file, 1, Text(f"cannot be read: {reason}", f"无法读取：{reason}"))]
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         return None, [Problem(file, line, Text("is not UTF-8 text", "不是 UTF-8 文本"))]
@@ -202,7 +202,7 @@ def read_yaml(path: Path) -> tuple[tuple[Any, dict[str, Any]] | None, list[Probl
     except RecursionError:
         return None, [Problem(file, 1, Text("nested too deeply", "嵌套过深"))]
     if not isinstance(node, yaml.MappingNode):
-        text = Text("the file is not a mapping; it begins with `id: SGL...`", "文件不是映射;应以 `id: SGL...` 开头")
+        text = Text("the file is not a mapping; it begins with `id: SGL...`", "文件不是映射；应以 `id: SGL...` 开头")
         return None, [Problem(file, 1, text)]
     problems: list[Problem] = []
     value = _plain(node, file, problems, set())
@@ -234,7 +234,7 @@ def _plain(node: Any, file: str, problems: list[Problem], above: set[int]) -> An
         if key_node.value in mapping:
             text = Text(
                 f"the key {key_node.value!r} stands twice; keep one of them",
-                f"键 {key_node.value!r} 出现两次;请只保留一个",
+                f"键 {key_node.value!r} 出现两次；请只保留一个",
             )
             problems.append(Problem(file, key_line, text))
         mapping[key_node.value] = _plain(value_node, file, problems, above)
@@ -307,7 +307,7 @@ def _explained(file: str, node: Any, error: Any) -> Problem:
             line,
             Text(
                 f"`{where}` cannot be {shown}; it is one of {expected}",
-                f"`{where}` 不能是 {shown};可选:{expected}",
+                f"`{where}` 不能是 {shown}；可选：{expected}",
             ),
         )
     if kind == "string_pattern_mismatch":
@@ -319,7 +319,7 @@ def _explained(file: str, node: Any, error: Any) -> Problem:
         return Problem(
             file,
             line,
-            Text(f"`{where}` is {shown}; write {example}", f"`{where}` 为 {shown};正确形式:{example}"),
+            Text(f"`{where}` is {shown}; write {example}", f"`{where}` 为 {shown}；正确形式：{example}"),
         )
     wanted = {
         "model_type": ("a mapping", "映射"),
@@ -336,7 +336,7 @@ def _explained(file: str, node: Any, error: Any) -> Problem:
         return Problem(
             file,
             line,
-            Text(f"`{where}` is {shown}; write {wanted[0]}", f"`{where}` 为 {shown};应为{wanted[1]}"),
+            Text(f"`{where}` is {shown}; write {wanted[0]}", f"`{where}` 为 {shown}；应为{wanted[1]}"),
         )
     return Problem(file, line, Text(f"`{where}`: {error['msg']}", f"`{where}`:{error['msg']}"))
 
@@ -359,9 +359,9 @@ def _unknown_key(path: Path_) -> Text:
     known = list(model.model_fields)
     near = difflib.get_close_matches(key, known, 1)
     if near:
-        return Text(f"unknown key {key!r}; did you mean {near[0]!r}?", f"未知的键 {key!r};是否应为 {near[0]!r}?")
+        return Text(f"unknown key {key!r}; did you mean {near[0]!r}?", f"未知的键 {key!r}；是否应为 {near[0]!r}？")
     names = ", ".join(known)
-    return Text(f"unknown key {key!r}; known here are {names}", f"未知的键 {key!r};此处可用:{names}")
+    return Text(f"unknown key {key!r}; known here are {names}", f"未知的键 {key!r}；此处可用：{names}")
 
 
 def _unique(problems: Iterator[Problem]) -> Sequence[Problem]:

@@ -52,7 +52,7 @@ def _condition(text: Any) -> Any:
             raise _wrong(
                 "condition",
                 f"the condition {text!r} cannot be read: {error}",
-                f"条件 {text!r} 无法解析:{error}",
+                f"条件 {text!r} 无法解析：{error}",
             ) from error
     return text
 
@@ -67,7 +67,7 @@ def _pattern(text: Any) -> Any:
             raise _wrong(
                 "pattern",
                 f"the pattern {text!r} does not compile: {error}",
-                f"正则表达式 {text!r} 无法编译:{error}",
+                f"正则表达式 {text!r} 无法编译：{error}",
             ) from error
     return text
 
@@ -82,14 +82,14 @@ def _version_set(text: Any) -> Any:
             raise _wrong(
                 "version_set",
                 f"{text!r} is not a version set; write one such as '>=0.5.13,<0.5.16'",
-                f"{text!r} 不是版本范围;应写成 '>=0.5.13,<0.5.16' 这样的形式",
+                f"{text!r} 不是版本范围；应写成 '>=0.5.13,<0.5.16' 这样的形式",
             ) from error
     return text
 
 
 def _template(text: Any) -> Any:
     if isinstance(text, str) and (wrong := mistakes(text)):
-        raise _wrong("template", f"{wrong[0]} in {_short(text)!r}", f"{_short(text)!r} 中有误:{wrong[0]}")
+        raise _wrong("template", f"{wrong[0]} in {_short(text)!r}", f"{_short(text)!r} 中有误：{wrong[0]}")
     return text
 
 
@@ -173,7 +173,7 @@ class PatternModel(Strict):
                     "literal",
                     f"the literal {literal!r} has fewer than {SHORTEST_LITERAL} characters or spans a line end;"
                     " take the longest text that is constant over the versions",
-                    f"字面文本 {literal!r} 少于 {SHORTEST_LITERAL} 个字符或跨行;请选用各版本都不变的最长文本",
+                    f"字面文本 {literal!r} 少于 {SHORTEST_LITERAL} 个字符或跨行；请选用各版本都不变的最长文本",
                 )
         return literals
 
@@ -184,19 +184,19 @@ class PatternModel(Strict):
             raise _wrong(
                 "fact",
                 "event: fact needs `when` and takes no literals or patterns",
-                "event: fact 必须有 `when`,且不能有 literals 或正则",
+                "event: fact 必须有 `when`，且不能有 literals 或正则",
             )
         if self.event != "fact" and not self.literals:
             raise _wrong(
                 "literals",
                 "literals are missing: without a text of 6 or more characters the rule is never looked for",
-                "缺少 literals:没有至少 6 个字符的字面文本,规则不会被查找",
+                "缺少 literals：没有至少 6 个字符的字面文本，规则不会被查找",
             )
         if self.event in ("line", "exit") and any((self.exception, self.frame, self.header)):
             raise _wrong(
                 "traceback_only",
                 "exception, frame and header are for event: traceback (or any)",
-                "exception、frame、header 只用于 event: traceback(或 any)",
+                "exception、frame、header 只用于 event: traceback（或 any）",
             )
         return self
 
@@ -226,7 +226,7 @@ def _flat_change(value: Any) -> Any:
         raise _wrong(
             "change",
             "a change is one `kind: {name: ..., value: ...}`, e.g. `flag.set: {name: --tp, value: 2}`",
-            "每个改动写成 `kind: {name: ..., value: ...}`,例如 `flag.set: {name: --tp, value: 2}`",
+            "每个改动写成 `kind: {name: ..., value: ...}`，例如 `flag.set: {name: --tp, value: 2}`",
         )
     kind, fields = next(iter(value.items()))
     if kind not in KINDS:
@@ -236,7 +236,7 @@ def _flat_change(value: Any) -> Any:
         raise _wrong(
             "change",
             f"unknown change {kind!r}; " + (f"did you mean {near[0]!r}?" if near else _known()),
-            f"未知的改动 {kind!r};" + (f"是否应为 {near[0]!r}?" if near else _known()),
+            f"未知的改动 {kind!r}；" + (f"是否应为 {near[0]!r}？" if near else _known()),
         )
     fields = fields or {}
     if not isinstance(fields, Mapping) or set(fields) - {"name", "value"}:
@@ -273,7 +273,7 @@ class ChangeModel(Strict):
             raise _wrong(
                 "change",
                 f"a flag is written with its dashes, such as --mem-fraction-static; {self.name!r} is not",
-                f"标志要带横线书写,例如 --mem-fraction-static;{self.name!r} 不是",
+                f"标志要带横线书写，例如 --mem-fraction-static；{self.name!r} 不是",
             )
         return self
 
@@ -368,45 +368,7 @@ class RuleModel(Strict):
                             "typed",
                             f"the change {change.kind} uses {{{name}}} of the type {self.captures[name].type};"
                             " only int, float, gib, mib, seconds, flag and version may enter a change",
-                            f"改动 {change.kind} 使用了类型为 {self.captures[name].type} 的 {{{name}}};"
+                            f"改动 {change.kind} 使用了类型为 {self.captures[name].type} 的 {{{name}}}；"
                             "只有 int、float、gib、mib、seconds、flag、version 可以进入改动",
                         )
         return self
-
-
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema for editors: the file's own spelling of what the models normalise."""
-    schema = RuleModel.model_json_schema()
-    definitions = schema["$defs"]
-    fields = definitions.pop("ChangeModel")["properties"]
-    body = {
-        "type": ["object", "null"],
-        "properties": {"name": fields["name"], "value": {"type": ["string", "number", "boolean", "null"]}},
-        "additionalProperties": False,
-    }
-    definitions["Change"] = {
-        "type": "object",
-        "description": "one edit: a kind with its name and value",
-        "properties": dict.fromkeys(sorted(KINDS), body),
-        "additionalProperties": False,
-        "minProperties": 1,
-        "maxProperties": 1,
-    }
-    definitions["FixModel"]["properties"]["changes"]["items"] = {"$ref": "#/$defs/Change"}
-    captures = schema["properties"]["captures"]
-    long = captures["additionalProperties"]
-    captures["additionalProperties"] = {"anyOf": [definitions["CaptureModel"]["properties"]["type"], long]}
-    places = [schema, *definitions.values()]
-    for name in ("match", "engine", "literals", "phase", "all_of", "none_of", "hit", "near_miss"):
-        for place in places:
-            if name in (properties := place.get("properties", {})) and "items" in properties[name]:
-                properties[name] = {
-                    "anyOf": [
-                        properties[name]["items"],
-                        {key: value for key, value in properties[name].items() if key != "default"},
-                    ]
-                }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-    }

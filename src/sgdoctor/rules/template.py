@@ -46,6 +46,13 @@ def fill_value(text: str, names: Mapping[str, Any]) -> str | None:
     return "".join(parts) if known else None
 
 
+def generic(text: str) -> str:
+    """A text as it reads without a log: ``<name>`` for what would be filled in, optional parts included."""
+    return _TOKEN.sub(
+        lambda token: f"<{token['name']}>" if token["name"] else {"{{": "{", "}}": "}"}.get(token[0], ""), text
+    )
+
+
 def placeholders(text: str) -> list[tuple[str, str, bool]]:
     """The names in a text in order: name, format (may be empty), and whether it stands between ``[[`` and ``]]``."""
     found = []

@@ -126,7 +126,7 @@ class Engine(Protocol):
         ...
 
     def is_data(self, line: Line) -> bool:
-        """Whether a line holds text of others (prompts, request dumps, access lines, arguments) and is never matched."""
+        """Whether a line is text of others (prompts, request dumps, access lines, arguments), never matched."""
         ...
 
     def read(self, events: Iterable[Event]) -> Reading:

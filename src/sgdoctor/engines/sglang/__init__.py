@@ -18,7 +18,7 @@ class Sglang:
     markers: Sequence[str] = markers.MARKERS
 
     def begins_attempt(self, event: Event) -> bool:
-        """Whether this event shows that a process was just started. ``split_attempts`` knows which of several is first."""
+        """Whether this event shows that a process was just started (``split_attempts`` finds the first such one)."""
         return starts.sign_of(event) is not None
 
     def split_attempts(self, events: Sequence[Event]) -> list[slice]:

@@ -17,7 +17,9 @@ _AMBIGUOUS: Final = re.compile(r"^ambiguous option: (?P<flag>\S+) could match (?
 _REQUIRED: Final = "the following arguments are required: "
 _UNKNOWN: Final = "unrecognized arguments: "
 _FLAG: Final = re.compile(r"(?<![\w-])-{1,2}[A-Za-z][\w-]*")
-_PROGRAMS: Final = ("sglang serve", "launch_server.py", "sglang", "bench_serving.py")
+_PROGRAMS: Final = ("sglang serve", "launch_server.py", "sglang")
+_OTHERS: Final = ("vllm", "llama-", "text-generation", "docker", "pip")
+"""Programs whose command line is not the engine's."""
 
 _USAGE_IS_WHOLE: Final = 20
 """A usage text with fewer flags than this is an excerpt: the history knows better."""
@@ -30,7 +32,7 @@ _SYNONYMS: Final[dict[str, str]] = {"fp16": "float16", "bf16": "bfloat16", "fp32
 def is_argument_error(text: str) -> bool:
     """Whether a line is argparse's verdict on the engine's command line."""
     found = _ERROR.match(text)
-    if found is None:
+    if found is None or found["prog"].startswith(_OTHERS):
         return False
     what = found["what"]
     known = what.startswith((_UNKNOWN, _REQUIRED, "argument -", "ambiguous option: "))
@@ -124,9 +126,9 @@ def _placed(flag: str, choices: Collection[str], usage: frozenset[str]) -> dict[
         suggestion = successor
     elif foreign:
         suggestion = foreign.flag if foreign.flag in accepted else None
-    elif known in history.flags and accepted is not usage:
-        # Known to some version, and this log does not say which flags its own version takes.
-        suggestion = None
+    elif known in history.flags:
+        # Another version has it: nothing was mistyped. Where this log lists its flags, the older name may be there.
+        suggestion = _predecessor(known, accepted, history) if accepted is usage else None
     else:
         candidates = tuple(choices) or sorted(accepted - {flag})
         suggestion = next(iter(difflib.get_close_matches(dashed, candidates, n=1, cutoff=_LIKENESS)), None)
@@ -142,6 +144,11 @@ def _successor(flag: str, accepted: Collection[str], history: FlagHistory) -> st
         name = entry[0]
         seen.add(name)
     return name if name != flag and name in accepted else None
+
+
+def _predecessor(flag: str, accepted: Collection[str], history: FlagHistory) -> str | None:
+    """The name that ``flag`` had in a version that does not know it yet."""
+    return next((old for old, new in history.renames.items() if new == (flag, None) and old in accepted), None)
 
 
 def _closest_choice(value: str, choices: Collection[str]) -> str | None:

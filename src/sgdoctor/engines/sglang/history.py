@@ -1,4 +1,4 @@
-"""The flags and fields of every known SGLang version, and flags of other engines (data files, read once when asked for)."""
+"""The flags and fields of every known SGLang version, and flags of other engines: data files, read when needed."""
 
 import json
 from collections.abc import Mapping

@@ -57,7 +57,6 @@ MARKERS: Final[tuple[str, ...]] = (
     "Capturing num tokens (",
     "Capturing prefill shape",
     "Attention backend not specified",
-    "attention backend",
     "max_total_num_tokens=",
     "Started server process",
     "Waiting for application startup",
@@ -68,7 +67,6 @@ MARKERS: Final[tuple[str, ...]] = (
     "Gracefully exiting...",
     "Gracefully stopping...",
     "KeyboardInterrupt",
-    "INFO: Shutting down",
     "INFO:     Shutting down",
     "Retract requests",
     "Decode out of memory happened",
@@ -82,7 +80,6 @@ MARKERS: Final[tuple[str, ...]] = (
     "exit code",
     "exited with code",
     "Rank 0 scheduler ",
-    "image: lmsysorg/sglang:",
     "lmsysorg/sglang:v",
 )
 
@@ -104,6 +101,34 @@ DOCKER_STARTS: Final = (
     "Network ",
     "- Network ",
 )
+# What the readers of `reading` may be given; many programs have lines that begin with "Init" or "Memory".
+OWN_STARTS: Final = (
+    "Init torch distributed",
+    "Init parallel ",
+    "Memory baseline taken",
+    "Memory pool end",
+    "Load weight ",
+    "Mamba Cache",
+    "KV Cache",
+    "KV cache pool is full",
+    "Capture ",
+    "Disable prefill CUDA graph",
+    "Breakable CUDA graph",
+    "Attention backend not specified",
+    "INFO: ",
+    "ERROR: ",
+    "SIGTERM received",
+    "Signal SIGTERM received",
+    "Gracefully ",
+    "SIGQUIT received",
+    "Subprocess ",
+    "Exit code",
+    "Rank ",
+    "Decode batch",
+    "Prefill batch",
+)
+# Those of them that other programs print as well.
+SHARED_STARTS: Final = ("INFO: ", "ERROR: ", "Gracefully ", "Subprocess ", "Exit code", "Rank ")
 # What stands before `server_args=` or a usage text of the same start.
 PREAMBLE_STARTS: Final = (
     "warnings.warn(",
@@ -125,3 +150,11 @@ PACKAGE_VERSION: Final = re.compile(
     r"(?:Name: )?(sglang|transformers|torch|Transformers version|PyTorch version|SGLang version)"
     r"(?:\[[\w,-]+\])?(?:==|: ?| )v?(\d+\.\d+[\w.+]*)$"
 )
+PACKAGE_FACTS: Final = {
+    "sglang": "version",
+    "SGLang version": "version",
+    "transformers": "transformers_version",
+    "Transformers version": "transformers_version",
+    "torch": "torch_version",
+    "PyTorch version": "torch_version",
+}

@@ -1,9 +1,9 @@
 """What follows from the memory figures of one log, by the sizing rules of SGLang's pools.
 
 ``pre`` is the memory that was free before the weights were loaded, ``post`` after them, ``f`` the static fraction and
-``r`` the share of the state cache against the KV cache. The pools get ``rest = post - pre * (1 - f)``; a hybrid model gives
-``rest * r / (1 + r)`` of it to its state cache. Sources: srt/model_executor/model_runner_kv_cache_mixin.py of 0.5.13 to
-0.5.15 and srt/mem_cache/kv_cache_configurator.py later; compared with runs of 0.5.15.
+``r`` the share of the state cache against the KV cache. The pools get ``rest = post - pre * (1 - f)``; a hybrid model
+gives ``rest * r / (1 + r)`` of it to its state cache. Sources: srt/model_executor/model_runner_kv_cache_mixin.py of
+0.5.13 to 0.5.15 and srt/mem_cache/kv_cache_configurator.py later; compared with runs of 0.5.15.
 """
 
 import math

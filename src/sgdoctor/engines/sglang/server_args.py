@@ -73,7 +73,7 @@ def _bare(token: str) -> Any:
 
 
 def _end_of_value(text: str, start: int) -> int | None:
-    """Where the value that begins at ``start`` ends: at a comma or closing bracket of the level above; None if cut off."""
+    """Where the value that begins at ``start`` ends (a comma or bracket of the level above); None if it was cut off."""
     depth = 0
     quote = ""
     at = start

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,17 +36,30 @@ class Bounds:
 
 
 def bounds_by_fields(names: Collection[str]) -> Bounds:
-    """Bounds by the names of the fields in a whole ``server_args=`` line.
+    """Bounds by the names of the fields in a whole ``server_args=`` line."""
+    return _nearest(names, load_history().fields)
 
-    The known version with the fewest differences is taken; a version between two known ones differs from both, so
-    more differences than noise open the bounds up to the neighbours.
+
+def bounds_by_flags(names: Collection[str]) -> Bounds:
+    """Bounds by the flags that a whole usage text lists."""
+    return _nearest(names, load_history().flags)
+
+
+def _nearest(names: Collection[str], known: Mapping[str, int]) -> Bounds:
+    """The known version with the fewest differences.
+
+    A version between two known ones differs from both, so more differences than noise open the bounds up to the
+    neighbours.
+
+    Args:
+        names: what the log lists.
+        known: the same kind of names, each with the mask of the versions that have it.
     """
-    history = load_history()
-    versions = history.versions
+    versions = load_history().versions
     differences = [0] * len(versions)
     masks: Counter[tuple[int, bool]] = Counter()
     given = frozenset(names)
-    for field, mask in history.fields.items():
+    for field, mask in known.items():
         masks[mask, field in given] += 1
     for (mask, present), count in masks.items():
         for index in range(len(versions)):
@@ -56,7 +69,7 @@ def bounds_by_fields(names: Collection[str]) -> Bounds:
     nearest = [index for index, count in enumerate(differences) if count == fewest]
     slack = 0 if fewest <= _NOISE else 1
     first, last = nearest[0] - slack, nearest[-1] + slack
-    strangers = len(given - history.fields.keys())
+    strangers = len(given - known.keys())
     newest = len(versions) - 1
     open_end = last > newest or (last == newest and strangers > _NOISE)
     return Bounds(versions[first] if first >= 0 else None, None if open_end else versions[last])

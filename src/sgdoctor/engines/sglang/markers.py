@@ -125,6 +125,7 @@ OWN_STARTS: Final = (
     "Exit code",
     "Rank ",
     "Decode batch",
+    "Decode out of memory happened",
     "Prefill batch",
 )
 # Those of them that other programs print as well.

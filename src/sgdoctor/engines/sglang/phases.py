@@ -73,6 +73,11 @@ class Course:
                 return
             if _ORDER[name] < _ORDER[current.name]:
                 return
+            if current.start_line == line:
+                # The first line of the engine that the log holds already begins a later phase.
+                self._stages.pop()
+                self._begin(name, line, time)
+                return
             if not current.done:
                 current.end_line = max(self._last_line, current.start_line)
                 current.done = name is not PhaseName.SHUTDOWN or current.name is PhaseName.SERVING

@@ -109,8 +109,6 @@ def _rest(attempt: Attempt, event: Event) -> None:
         attempt.wording("entry_warning", event)
     elif "sigquit from a child" in text:
         serving.sigquit(attempt, event, text)
-    elif "Retract requests" in text or text.startswith("Decode out of memory happened"):
-        serving.retraction(attempt, event, text)
     elif "sglang:" in text and (image := markers.IMAGE_VERSION.search(text)):
         book.put("version", image[1], event.line)
     elif len(text) <= _LONGEST_PACKAGE_LINE and (package := markers.PACKAGE_VERSION.match(text)):

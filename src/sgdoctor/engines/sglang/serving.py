@@ -64,7 +64,11 @@ def rank(attempt: Attempt, event: Event, text: str) -> None:
 
 def batch(attempt: Attempt, event: Event, text: str) -> None:
     """``Prefill batch`` and ``Decode batch``; only the first card counts."""
-    if not is_foremost(event.rank) or " batch" not in text[:14]:
+    if text.startswith("Decode out of memory happened"):
+        # To 0.4.6; later versions say "KV cache pool is full".
+        retraction(attempt, event, text)
+        return
+    if not is_foremost(event.rank):
         return
     attempt.wording("batch_full_stop" if text[6:14].rstrip().endswith(".") else "batch_comma", event)
     if "#pending-token" in text:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from sgdoctor.launch.change import Change
+from sgdoctor.rules import template
 from sgdoctor.rules.model import FixSpec, Pattern, Rule, Text
-from sgdoctor.rules.template import generic
 from sgdoctor.rules.vocabulary import FAMILIES
 
 _WORDS: Final[Mapping[str, tuple[str, str]]] = {
@@ -38,6 +38,11 @@ _FAMILY_TITLES: Final = {
     "api": ("Requests and parsers", "请求与解析器"),
     "normal": ("Consequences and harmless lines", "后果与无害的日志"),
 }
+
+
+def generic(text: str) -> str:
+    """A text without a log, in Markdown, where ``<name>`` would be a tag."""
+    return template.generic(text, "‹›")
 
 
 def pages(rules: Sequence[Rule]) -> dict[str, str]:

@@ -46,10 +46,18 @@ def fill_value(text: str, names: Mapping[str, Any]) -> str | None:
     return "".join(parts) if known else None
 
 
-def generic(text: str) -> str:
-    """A text as it reads without a log: ``<name>`` for what would be filled in, optional parts included."""
+def generic(text: str, around: str = "<>") -> str:
+    """A text as it reads without a log: ``<name>`` for what would be filled in, optional parts included.
+
+    Args:
+        text: of a rule.
+        around: the two characters around a name; not ``<>`` where those would be read as HTML.
+    """
     return _TOKEN.sub(
-        lambda token: f"<{token['name']}>" if token["name"] else {"{{": "{", "}}": "}"}.get(token[0], ""), text
+        lambda token: (
+            f"{around[0]}{token['name']}{around[1]}" if token["name"] else {"{{": "{", "}}": "}"}.get(token[0], "")
+        ),
+        text,
     )
 
 

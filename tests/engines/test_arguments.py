@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from sgdoctor.engines.sglang import SGLANG
-from sgdoctor.engines.sglang.arguments import is_argument_error, read_argument_error
+from sgdoctor.engines.sglang.argparse_errors import is_argument_error
+from sgdoctor.engines.sglang.arguments import read_argument_error
 from sgdoctor.engines.sglang.history import load_foreign, load_history
 from sgdoctor.engines.sglang.versions import version_key
 from sgdoctor.logs.event import Event

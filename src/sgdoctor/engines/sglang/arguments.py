@@ -1,25 +1,20 @@
-"""What argparse complained about, and what was probably meant."""
+"""What argparse complained about, and what was probably meant (loaded only when it complained)."""
 
 import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
+from sgdoctor.engines.sglang.argparse_errors import ERROR, REQUIRED, UNKNOWN
 from sgdoctor.engines.sglang.history import FlagHistory, load_foreign, load_history
+from sgdoctor.engines.sglang.markers import FLAG, flags_in
 
-_ERROR: Final = re.compile(r"^(?P<prog>[\w./-]+(?: [\w-]+)?): error: (?P<what>.+)$")
 _CHOICE: Final = re.compile(
     r"^argument (?P<flag>\S+): invalid choice: (?P<value>.+?) \(choose from (?P<choices>.*)\)?$"
 )
 _VALUE: Final = re.compile(r"^argument (?P<flag>\S+): (?P<why>.*)$")
 _QUOTED: Final = re.compile(r"^(?P<why>.*?): (?P<value>'[^']*'|\"[^\"]*\")$")
 _AMBIGUOUS: Final = re.compile(r"^ambiguous option: (?P<flag>\S+) could match (?P<choices>.+)$")
-_REQUIRED: Final = "the following arguments are required: "
-_UNKNOWN: Final = "unrecognized arguments: "
-_FLAG: Final = re.compile(r"(?<![\w-])-{1,2}[A-Za-z][\w-]*")
-_PROGRAMS: Final = ("sglang serve", "launch_server.py", "sglang")
-_OTHERS: Final = ("vllm", "llama-", "text-generation", "docker", "pip")
-"""Programs whose command line is not the engine's."""
 
 _USAGE_IS_WHOLE: Final = 20
 """A usage text with fewer flags than this is an excerpt: the history knows better."""
@@ -29,21 +24,6 @@ _CHOICE_LIKENESS: Final = 0.6
 _SYNONYMS: Final[dict[str, str]] = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "f16": "float16"}
 
 
-def is_argument_error(text: str) -> bool:
-    """Whether a line is argparse's verdict on the engine's command line."""
-    found = _ERROR.match(text)
-    if found is None or found["prog"].startswith(_OTHERS):
-        return False
-    what = found["what"]
-    known = what.startswith((_UNKNOWN, _REQUIRED, "argument -", "ambiguous option: "))
-    return known or found["prog"] in _PROGRAMS
-
-
-def usage_flags(texts: Collection[str]) -> frozenset[str]:
-    """All flags that a usage text lists."""
-    return frozenset(flag for text in texts for flag in _FLAG.findall(text))
-
-
 def read_argument_error(text: str, usage: Collection[str]) -> Mapping[str, Any]:
     """Facts of an argparse error, by their names in ``docs/facts.md`` without ``args_error.``.
 
@@ -51,13 +31,13 @@ def read_argument_error(text: str, usage: Collection[str]) -> Mapping[str, Any]:
         text: the line ``prog: error: ...``.
         usage: the texts of the usage dump before it; empty if the log has none.
     """
-    found = _ERROR.match(text)
+    found = ERROR.match(text)
     if found is None:
         return {}
     what = found["what"].strip()
     facts: dict[str, Any] = {"kind": "other"}
-    if what.startswith(_UNKNOWN):
-        facts |= _unknown(what.removeprefix(_UNKNOWN))
+    if what.startswith(UNKNOWN):
+        facts |= _unknown(what.removeprefix(UNKNOWN))
     elif match := _CHOICE.match(what):
         choices = tuple(_words(match["choices"]))
         value = match["value"].strip("'\"")
@@ -65,17 +45,17 @@ def read_argument_error(text: str, usage: Collection[str]) -> Mapping[str, Any]:
         facts["suggestion"] = _closest_choice(value, choices)
     elif match := _AMBIGUOUS.match(what):
         flag, _, value = match["flag"].partition("=")
-        facts |= {"kind": "ambiguous", "flag": flag, "choices": tuple(_FLAG.findall(match["choices"]))}
+        facts |= {"kind": "ambiguous", "flag": flag, "choices": tuple(FLAG.findall(match["choices"]))}
         if value:
             facts["value"] = value
-    elif what.startswith(_REQUIRED):
-        facts |= {"kind": "required", "flag": _first(what.removeprefix(_REQUIRED).split(",")[0])}
+    elif what.startswith(REQUIRED):
+        facts |= {"kind": "required", "flag": _first(what.removeprefix(REQUIRED).split(",")[0])}
     elif match := _VALUE.match(what):
         facts |= {"kind": "value", "flag": _first(match["flag"])}
         if quoted := _QUOTED.match(match["why"]):
             facts["value"] = quoted["value"][1:-1]
     if facts["kind"] in ("unknown", "ambiguous") and "flag" in facts:
-        facts |= _placed(facts["flag"], facts.get("choices", ()), usage_flags(usage))
+        facts |= _placed(facts["flag"], facts.get("choices", ()), flags_in(usage))
     return {name: value for name, value in facts.items() if value is not None}
 
 
@@ -94,7 +74,7 @@ def _words(choices: str) -> Iterator[str]:
 def _unknown(rest: str) -> dict[str, Any]:
     """Flag and value of ``--flag value ...``; other words are left-over values."""
     tokens = rest.split()
-    flags = [index for index, token in enumerate(tokens) if token.startswith("-") and _FLAG.match(token)]
+    flags = [index for index, token in enumerate(tokens) if token.startswith("-") and FLAG.match(token)]
     if not flags:
         return {"kind": "unknown", "value": tokens[0] if tokens else None}
     flag, _, value = tokens[flags[0]].partition("=")

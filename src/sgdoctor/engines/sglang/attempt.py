@@ -9,7 +9,7 @@ from sgdoctor.engines.sglang.versions import WORDINGS, Bounds
 from sgdoctor.logs.event import Event
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Attempt:
     """State of the reading of one start.
 

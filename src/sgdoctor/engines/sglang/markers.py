@@ -5,6 +5,7 @@ for the HTTP lines uvicorn. Lines of a busy server (``Prefill batch``, ``Decode 
 """
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 START_MARKERS: Final[tuple[str, ...]] = (
@@ -151,6 +152,7 @@ PACKAGE_VERSION: Final = re.compile(
     r"(?:Name: )?(sglang|transformers|torch|Transformers version|PyTorch version|SGLang version)"
     r"(?:\[[\w,-]+\])?(?:==|: ?| )v?(\d+\.\d+[\w.+]*)$"
 )
+FLAG: Final = re.compile(r"(?<![\w-])-{1,2}[A-Za-z][\w-]*")
 PACKAGE_FACTS: Final = {
     "sglang": "version",
     "SGLang version": "version",
@@ -159,3 +161,8 @@ PACKAGE_FACTS: Final = {
     "torch": "torch_version",
     "PyTorch version": "torch_version",
 }
+
+
+def flags_in(texts: Iterable[str]) -> frozenset[str]:
+    """All flags that a usage text lists."""
+    return frozenset(flag for text in texts for flag in FLAG.findall(text))

@@ -19,7 +19,7 @@ def seconds_between(start: datetime | None, end: datetime | None) -> float | Non
     return seconds if seconds >= 0 else None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Stage:
     name: PhaseName
     start_line: int

@@ -5,7 +5,7 @@ from typing import Final
 
 from sgdoctor.engines.base import PhaseName, Reading
 from sgdoctor.engines.sglang import errors, markers, memory, serving, startup
-from sgdoctor.engines.sglang.arguments import is_argument_error, read_argument_error, usage_flags
+from sgdoctor.engines.sglang.argparse_errors import is_argument_error
 from sgdoctor.engines.sglang.attempt import Attempt
 from sgdoctor.engines.sglang.facts import is_foremost
 from sgdoctor.engines.sglang.server_args import is_server_args, read_server_args
@@ -148,6 +148,8 @@ def _arguments(attempt: Attempt, event: Event) -> None:
 
 
 def _argument_error(attempt: Attempt, event: Event) -> None:
+    from sgdoctor.engines.sglang.arguments import read_argument_error  # noqa: PLC0415 - seldom needed, slow to load
+
     for name, value in read_argument_error(event.text, attempt.usage).items():
         attempt.book.put(f"args_error.{name}", value, event.line)
     if attempt.course.current is None:
@@ -243,7 +245,7 @@ def _version(attempt: Attempt) -> Bounds:
         bounds, line = bounds_by_fields(attempt.fields).within(attempt.wordings), attempt.fields_line
     else:
         bounds, line = attempt.wordings, attempt.wording_line
-        flags = usage_flags(attempt.usage)
+        flags = markers.flags_in(attempt.usage)
         if len(flags) >= _WHOLE_ARGUMENTS:
             bounds, line = bounds_by_flags(flags).within(bounds), book.line("args_error.kind")
     book.add_derived("version_min", bounds.low, line)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final
 
-from sgdoctor.engines.sglang.arguments import is_argument_error
+from sgdoctor.engines.sglang.argparse_errors import is_argument_error
 from sgdoctor.engines.sglang.markers import DOCKER_STARTS, PREAMBLE_STARTS
 from sgdoctor.engines.sglang.server_args import is_server_args
 from sgdoctor.logs.event import Event, EventKind
@@ -119,7 +119,7 @@ def _precedes(event: Event) -> bool:
     )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Start:
     """The start being read: what was seen of it, by whom, and where it ended."""
 

@@ -68,6 +68,12 @@ ERRORS: list[tuple[str, dict[str, Any]]] = [
         "launch.py: error: the following arguments are required: --model-path/--model",
         {"kind": "required", "flag": "--model-path"},
     ),
+    (
+        "sglang serve: error: unrecognized arguments: --disable-piecewise-cuda-graph",
+        {"kind": "unknown", "flag": "--disable-piecewise-cuda-graph", "underscore": False, "since": "0.5.10.post1"}
+        | {"until": "0.5.19", "renamed_to": "--cuda-graph-backend-prefill", "renamed_value": "disabled"}
+        | {"suggestion": "--cuda-graph-backend-prefill"},
+    ),
     ("sglang serve: error: something else", {"kind": "other"}),
 ]
 

@@ -228,7 +228,10 @@ def test_ctrl_c_is_asked_for_and_a_dying_child_is_not(composed: Composed) -> Non
         composed("Received sigquit from a child process. It usually means the child failed.", "INFO:     Shutting down")
     )
 
+    compose = SGLANG.read(composed("Gracefully stopping... (press Ctrl+C again to force)"))
+
     assert asked.shutdown_line == 1
+    assert compose.shutdown_line is None
     assert died.shutdown_line is None
 
 

@@ -96,14 +96,14 @@ def _placed(flag: str, choices: Collection[str], usage: frozenset[str]) -> dict[
     }
     successor = _successor(known, accepted, history)
     if successor:
-        facts["renamed_to"] = successor
+        facts["renamed_to"], facts["renamed_value"] = successor
     foreign = None if known in history.flags else load_foreign().get(dashed)
     if foreign:
         facts["other_engine"] = foreign.engine
     if facts["underscore"] and dashed in accepted:
         suggestion: str | None = dashed
     elif successor:
-        suggestion = successor
+        suggestion = successor[0]
     elif foreign:
         suggestion = foreign.flag if foreign.flag in accepted else None
     elif known in history.flags:
@@ -116,14 +116,14 @@ def _placed(flag: str, choices: Collection[str], usage: frozenset[str]) -> dict[
     return facts
 
 
-def _successor(flag: str, accepted: Collection[str], history: FlagHistory) -> str | None:
-    """The newest name of a renamed flag that is accepted here."""
+def _successor(flag: str, accepted: Collection[str], history: FlagHistory) -> tuple[str, str | None] | None:
+    """The newest name of a renamed flag that is accepted here, and the value that it needs."""
+    found: tuple[str, str | None] | None = None
     seen = {flag}
-    name = flag
-    while (entry := history.renames.get(name)) and entry[0] not in seen:
-        name = entry[0]
-        seen.add(name)
-    return name if name != flag and name in accepted else None
+    while (entry := history.renames.get(found[0] if found else flag)) and entry[0] not in seen:
+        found = entry
+        seen.add(entry[0])
+    return found if found and found[0] in accepted else None
 
 
 def _predecessor(flag: str, accepted: Collection[str], history: FlagHistory) -> str | None:

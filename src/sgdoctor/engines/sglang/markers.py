@@ -66,7 +66,6 @@ MARKERS: Final[tuple[str, ...]] = (
     READY,
     "SIGTERM received",
     "Gracefully exiting...",
-    "Gracefully stopping...",
     "KeyboardInterrupt",
     "INFO:     Shutting down",
     "Retract requests",
@@ -120,7 +119,8 @@ OWN_STARTS: Final = (
     "ERROR: ",
     "SIGTERM received",
     "Signal SIGTERM received",
-    "Gracefully ",
+    # Compose says "Gracefully stopping..." also when the daemon refused to start a container.
+    "Gracefully exiting...",
     "SIGQUIT received",
     "Subprocess ",
     "Exit code",
@@ -130,7 +130,7 @@ OWN_STARTS: Final = (
     "Prefill batch",
 )
 # Those of them that other programs print as well.
-SHARED_STARTS: Final = ("INFO: ", "ERROR: ", "Gracefully ", "Subprocess ", "Exit code", "Rank ")
+SHARED_STARTS: Final = ("INFO: ", "ERROR: ", "Subprocess ", "Exit code", "Rank ")
 # What stands before `server_args=` or a usage text of the same start.
 PREAMBLE_STARTS: Final = (
     "warnings.warn(",

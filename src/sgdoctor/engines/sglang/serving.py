@@ -27,11 +27,10 @@ def ready(attempt: Attempt, event: Event, text: str) -> None:
     attempt.course.begin(PhaseName.SERVING, event)
 
 
-def shutdown(attempt: Attempt, event: Event, text: str) -> None:
-    """Somebody asked for the end: SIGTERM, Ctrl-C, compose."""
+def shutdown(attempt: Attempt, event: Event, _text: str) -> None:
+    """Somebody asked for the end: SIGTERM or Ctrl-C."""
     # A dying child makes the parent shut down as well; then nobody asked for it.
-    asked = text.startswith(("SIGTERM received", "Signal SIGTERM received", "Gracefully")) or not attempt.failed
-    if attempt.failed or not asked or attempt.shutdown_line is not None:
+    if attempt.failed or attempt.shutdown_line is not None:
         return
     attempt.shutdown_line = event.first
     attempt.course.begin(PhaseName.SHUTDOWN, event)

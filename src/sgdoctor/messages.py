@@ -10,7 +10,7 @@ _LOCALE_VARIABLES: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
 MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     # Help
     "about": (
-        "Why did my SGLang server die? Reads the log, names the cause with the line that proves it, and says what cures it.",
+        "Why did my SGLang server die? Reads the log, names the cause with its evidence line, and says what cures it.",
         "SGLang 服务为什么挂了？读取日志，指出原因和作为证据的那一行，并告诉你怎么修。",
     ),
     "usage": ("usage: ", "用法："),
@@ -25,11 +25,15 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "help.rules": ("list, show, check and test rules", "列出、查看、检查和测试规则"),
     "help.completion": ("print a shell completion script", "输出 shell 补全脚本"),
     "diagnose.about": (
-        "Reads logs (plain, .gz, .zst; '-' is standard input) and says for each what went wrong, why, and what cures it. "
-        "Exit code: 0 nothing is wrong, 3 a failure was diagnosed, 4 warnings only, 5 it failed and the cause is not "
-        "determined, 2 bad usage or unreadable input.",
-        "读取日志（普通文件、.gz、.zst；“-” 表示标准输入），逐个说明出了什么问题、为什么、怎么修。"
-        "退出码：0 没有问题，3 已诊断出故障，4 只有警告，5 已失败但原因无法确定，2 用法错误或无法读取输入。",
+        (
+            "Reads logs (plain, .gz, .zst; '-' is standard input) and says what went wrong, why, and what cures it. "
+            "Exit code: 0 nothing is wrong, 3 a failure was diagnosed, 4 warnings only, 5 it failed and the cause is "
+            "not determined, 2 bad usage or unreadable input."
+        ),
+        (
+            "读取日志（普通文件、.gz、.zst；“-” 表示标准输入），说明出了什么问题、为什么、怎么修。"
+            "退出码：0 没有问题，3 已诊断出故障，4 只有警告，5 已失败但原因无法确定，2 用法错误或无法读取输入。"
+        ),
     ),
     "diagnose.file": ("log file; '-' reads standard input", "日志文件；“-” 表示标准输入"),
     "diagnose.all_attempts": ("every start in the log, not only the newest", "日志中的每次启动，而不只是最新一次"),
@@ -62,9 +66,11 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "error.output": ("cannot write the output: {text}", "无法写出结果：{text}"),
     "error.memory": ("not enough memory to read {name}", "内存不足，无法读取 {name}"),
     "error.internal": (
-        "internal error ({text}). Please report it with the command and, if you can, the log: {url} "
-        "(SGDOCTOR_DEBUG=1 shows the traceback)",
-        "内部错误（{text}）。请附上命令、如可能也附上日志，报告到：{url}（SGDOCTOR_DEBUG=1 会显示完整堆栈）",
+        (
+            "internal error ({text}). Please report it, with the command and, if you can, the log. "
+            "SGDOCTOR_DEBUG=1 shows the traceback."
+        ),
+        "内部错误（{text}）。请报告此问题，附上所用命令，如可能也附上日志。SGDOCTOR_DEBUG=1 会显示完整堆栈。",
     ),
     "warning.rule": ("rule left out: {text}", "规则未加载：{text}"),
     "warning.more_rules": (
@@ -95,10 +101,10 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         "要作出判断，需要：从第一行开始的完整日志，包括故障之前的内容。",
     ),
     "report.notices": (
-        "{count} kinds of lines look alarming and are not: --notices shows them",
-        "有 {count} 类日志看起来吓人但其实正常：用 --notices 查看",
+        "Kinds of lines that look alarming and are not: {count} (--notices shows them)",
+        "看起来吓人但其实正常的日志：{count} 类（用 --notices 查看）",
     ),
-    "report.notes": ("{count} notes: --notices shows them", "{count} 条提示：用 --notices 查看"),
+    "report.notes": ("Notes: {count} (--notices shows them)", "提示：{count} 条（用 --notices 查看）"),
     "report.notices_title": ("Normal, not an error", "正常，不是错误"),
     "report.notes_title": ("Worth knowing", "值得了解"),
     "report.phases_title": ("Course of the start", "启动过程"),

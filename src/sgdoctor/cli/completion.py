@@ -1,6 +1,7 @@
 """``sgdoctor completion``: a completion script for the shell."""
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from sgdoctor.messages import say
@@ -25,17 +26,17 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
 
     parser = build_parser(lang)
     for subparser in _parsers(parser):
-        for action in subparser._actions:
+        for action in subparser._actions:  # noqa: SLF001 - argparse has no public list of them
             if action.dest in ("files", "rules"):
                 action.complete = shtab.FILE if action.dest == "files" else shtab.DIRECTORY  # type: ignore[attr-defined]
-    print(shtab.complete(parser, shell=arguments.shell))
+    sys.stdout.write(shtab.complete(parser, shell=arguments.shell) + "\n")
     return 0
 
 
 def _parsers(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
     found = [parser]
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
+    for action in parser._actions:  # noqa: SLF001
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for subparser in action.choices.values():
                 found += _parsers(subparser)
     return found

@@ -5,8 +5,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
     from sgdoctor.diagnosis.model import State, Verdict
     from sgdoctor.diagnosis.verdict import LiveClock
-    from sgdoctor.logs.sources import LiveInput
+    from sgdoctor.logs.sources import LiveInput, LogSource
     from sgdoctor.rules.base import RuleBase
 
 FORMATS: Final = ("text", "json", "md", "sarif")
@@ -112,28 +111,36 @@ def _rule_base(folders: list[str]) -> "RuleBase":
 
 def _report_problems(base: "RuleBase", lang: str) -> None:
     """A mistake in a rule of the user is said once and does not stop the diagnosis."""
+    for problem in base.problems[:_SHOWN_PROBLEMS]:
+        _warn(say(lang, "warning.rule", text=problem.in_language(lang)), lang)
+    if (rest := len(base.problems) - _SHOWN_PROBLEMS) > 0:
+        _warn(say(lang, "warning.more_rules", count=rest), lang)
+
+
+def _warn(text: str, lang: str) -> None:
     from sgdoctor.report.safe import printable
 
-    for problem in base.problems[:_SHOWN_PROBLEMS]:
-        text = say(lang, "warning.rule", text=printable(problem.in_language(lang)))
-        print(say(lang, "error", text=text), file=sys.stderr)
-    if (rest := len(base.problems) - _SHOWN_PROBLEMS) > 0:
-        print(say(lang, "error", text=say(lang, "warning.more_rules", count=rest)), file=sys.stderr)
+    sys.stderr.write(printable(say(lang, "error", text=text)) + "\n")
 
 
 # ---------------------------------------------------------------- inputs
 
 
 def _diagnose(target: str, base: "RuleBase", arguments: argparse.Namespace, writer: "_Writer", lang: str) -> _Answer:
-    from sgdoctor.diagnosis.pipeline import diagnose
     from sgdoctor.logs.sources import open_log
 
     if target == "-" and _is_stream():
-        return _follow(base, arguments, writer)
+        return _follow(base, arguments, writer, lang)
     with open_log(target) as source:
-        if source.note is not None:
-            print(say(lang, "error", text=f"{source.name}: {source.note.text(lang)}"), file=sys.stderr)
-        return _Answer(source.name, diagnose(source, base, all_attempts=arguments.all_attempts))
+        return _answer(source, base, arguments, lang)
+
+
+def _answer(source: "LogSource", base: "RuleBase", arguments: argparse.Namespace, lang: str) -> _Answer:
+    from sgdoctor.diagnosis.pipeline import diagnose
+
+    if source.note is not None:
+        _warn(source.note.text(lang), lang)
+    return _Answer(source.name, diagnose(source, base, all_attempts=arguments.all_attempts))
 
 
 def _is_stream() -> bool:
@@ -146,19 +153,16 @@ def _is_stream() -> bool:
         raise UserError("stdin: it is closed", "stdin：已关闭") from None
 
 
-def _follow(base: "RuleBase", arguments: argparse.Namespace, writer: "_Writer") -> _Answer:
+def _follow(base: "RuleBase", arguments: argparse.Namespace, writer: "_Writer", lang: str) -> _Answer:
     """Reads standard input to its end, saying on the way how the server stands."""
     from sgdoctor.logs.sources import LiveInput
 
     with LiveInput(sys.stdin.fileno()) as live:
-        try:
+        # Ctrl-C: the person has seen enough; the answer so far is still due.
+        with suppress(KeyboardInterrupt):
             _watch(live, base, writer)
-        except KeyboardInterrupt:
-            pass  # the person has seen enough; the answer so far is still due
-        with _mapped(live) as data:
-            from sgdoctor.diagnosis.pipeline import diagnose_bytes
-
-            return _Answer(live.name, diagnose_bytes(data, live.name, base, all_attempts=arguments.all_attempts))
+        with live.finished() as source:
+            return _answer(source, base, arguments, lang)
 
 
 def _watch(live: "LiveInput", base: "RuleBase", writer: "_Writer") -> None:
@@ -172,14 +176,13 @@ def _watch(live: "LiveInput", base: "RuleBase", writer: "_Writer") -> None:
         now = time.monotonic()
         if arrived:
             last_output = now
-            if now - last_look < _BUSY_SECONDS:
-                continue
-        if live.eof or not live.size or not writer.says_changes:
+        pause = _BUSY_SECONDS if arrived else _IDLE_LOOK_SECONDS if live.size == seen else 0.0
+        if now - last_look < pause or not live.size or not writer.says_changes or live.packed:
             continue
-        if live.size == seen and now - last_look < _IDLE_LOOK_SECONDS:
-            continue
+        if live.eof:
+            return
         seen, last_look = live.size, now
-        writer.say_change(live.name, lambda now=now: _look(live, base, LiveClock(now - last_output, now - began)))
+        writer.say_change(live.name, _look(live, base, LiveClock(now - last_output, now - began)))
 
 
 def _look(live: "LiveInput", base: "RuleBase", clock: "LiveClock") -> "Verdict":
@@ -188,26 +191,6 @@ def _look(live: "LiveInput", base: "RuleBase", clock: "LiveClock") -> "Verdict":
     data = live.map()
     try:
         return diagnose_bytes(data, live.name, base, live=clock)[-1]
-    finally:
-        if not isinstance(data, bytes):
-            data.close()
-
-
-@contextmanager
-def _mapped(live: "LiveInput") -> Iterator[Any]:
-    """All that arrived; unpacked, if it turns out to be an archive."""
-    from sgdoctor.logs.sources import open_log, refuse_unreadable
-    from sgdoctor.logs.unpacking import method
-
-    if not live.size:
-        refuse_unreadable(live.name, b"")
-    if method(live.head()) is not None:
-        with open_log(live.path()) as source:
-            yield source.data
-        return
-    data = live.map()
-    try:
-        yield data
     finally:
         if not isinstance(data, bytes):
             data.close()
@@ -235,9 +218,8 @@ class _Writer:
         """Whether the state is said while the input still grows."""
         return self._format == "text"
 
-    def say_change(self, name: str, look: "Callable[[], Verdict]") -> None:
+    def say_change(self, name: str, verdict: "Verdict") -> None:
         """Prints the state as it is now, if it is another one than last time."""
-        verdict = look()
         if verdict.state is not self._state:
             self._state = verdict.state
             self._print(name, verdict)
@@ -269,10 +251,11 @@ class _Writer:
                 for verdict in answer.verdicts
             ]
             if pages:
-                print("\n---\n\n".join(pages), end="")
+                sys.stdout.write("\n---\n\n".join(pages))
 
     def _print(self, name: str, verdict: "Verdict") -> None:
-        from sgdoctor.report.text import Options, console_for, print_verdict
+        from sgdoctor.report.canvas import console_for
+        from sgdoctor.report.text import Options, print_verdict
 
         if self._console is None:
             self._console = console_for(sys.stdout)
@@ -311,4 +294,4 @@ def _print_json(document: Any) -> None:
     # Other characters than ASCII as they are, where the output can show them.
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
     unicode = encoding.lower().replace("-", "").startswith("utf")
-    print(json.dumps(document, ensure_ascii=not unicode, indent=2))
+    sys.stdout.write(json.dumps(document, ensure_ascii=not unicode, indent=2) + "\n")

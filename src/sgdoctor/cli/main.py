@@ -13,7 +13,6 @@ from sgdoctor.messages import language, say
 if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
 
-ISSUES_URL: Final = "https://github.com/sgdoctor/sgdoctor/issues"
 EXIT_INTERNAL: Final = 1
 EXIT_USAGE: Final = 2
 _EXIT_INTERRUPTED: Final = 130
@@ -99,7 +98,7 @@ def _run(arguments: list[str], lang: str) -> int:
 
 def complain(text: str, lang: str) -> int:
     """One line on standard error about something the user can put right; returns the exit code for it."""
-    print(say(lang, "error", text=text), file=sys.stderr)
+    sys.stderr.write(say(lang, "error", text=text) + "\n")
     return EXIT_USAGE
 
 
@@ -115,7 +114,7 @@ def _failed(error: Exception, lang: str) -> int:
         traceback.print_exception(error)
         return EXIT_INTERNAL
     text = printable(f"{type(error).__name__}: {error}")[:300]
-    print(say(lang, "error", text=say(lang, "error.internal", text=text, url=ISSUES_URL)), file=sys.stderr)
+    sys.stderr.write(say(lang, "error", text=say(lang, "error.internal", text=text)) + "\n")
     return EXIT_INTERNAL
 
 

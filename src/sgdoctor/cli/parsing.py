@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn
 
 from sgdoctor.messages import LANGUAGES, say
@@ -41,8 +41,9 @@ def hint(lang: str, given: str, known: Iterable[str]) -> str:
 class Parser(argparse.ArgumentParser):
     """An argument parser that speaks ``lang`` and raises ``UsageError`` where argparse would leave the process."""
 
-    def __init__(self, *args: Any, lang: str = "en", **kwargs: Any) -> None:
-        super().__init__(*args, add_help=False, allow_abbrev=False, formatter_class=_formatter(lang), **kwargs)
+    def __init__(self, *, lang: str = "en", **options: Any) -> None:
+        options |= {"add_help": False, "allow_abbrev": False, "formatter_class": _formatter(lang)}
+        super().__init__(**options)
         self.lang = lang
         self._positionals.title = say(lang, "arguments")
         self._optionals.title = say(lang, "options")
@@ -107,7 +108,7 @@ def _formatter(lang: str) -> Callable[..., argparse.HelpFormatter]:
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """Lines of at most ``width`` columns; textwrap counts a Chinese character as one column and never breaks between two."""
+    """Lines of at most ``width`` columns (textwrap counts a Chinese character as one and never breaks between two)."""
     lines, line, used = [], "", 0
     for word in re.findall(r"[\u2e80-\uffef]|[^\s\u2e80-\uffef]+|\s+", text):
         columns = 2 if "\u2e80" <= word[0] <= "\uffef" else len(word)
@@ -118,8 +119,3 @@ def _wrap(text: str, width: int) -> list[str]:
             line += word
             used += columns
     return [*lines, line.rstrip()] if line.strip() else lines
-
-
-def word_list(words: Sequence[str], lang: str) -> str:
-    """Words in a row."""
-    return ("、" if lang == "zh" else ", ").join(words)

@@ -13,9 +13,19 @@ from sgdoctor.logs.event import Event, EventKind
 _LIVED_ON_SECONDS: Final = 10.0
 # Clock differences up to this are the order in which processes got to print, not the order of what happened.
 CLOCK_SLACK_SECONDS: Final = 1.0
-_SERVING_FACTS: Final = ("decode_tokens_per_second", "prefill_tokens_per_second")
+_SERVING_FACTS: Final = ("decode_tokens_per_second", "prefill_tokens_per_second", "decode_lines", "token_usage")
+# Just before the ready line a process that is about to die may still answer the warm-up.
+_LAST_STEPS: Final = frozenset({PhaseName.HTTP, PhaseName.WARMUP, PhaseName.SERVING})
 # Stages that come before the engine itself speaks.
 _OUTER_PHASES: Final = frozenset({PhaseName.DOCKER, PhaseName.SHUTDOWN})
+
+# Stages that the engine reaches only with its processes alive: the ones before are over before its first own line.
+_LATER_PHASES: Final = frozenset(PhaseName) - {
+    PhaseName.DOCKER,
+    PhaseName.ARGS,
+    PhaseName.CONFIG,
+    PhaseName.SHUTDOWN,
+}
 
 
 def seconds_between(earlier: datetime | None, later: datetime | None) -> float | None:
@@ -87,6 +97,10 @@ class Course:
         """Whether the server became ready after the event."""
         return self.reading.ready_line is not None and self.reading.ready_line > event.line.number
 
+    def almost_ready(self, event: Event) -> bool:
+        """Whether the event lies in the last steps before ready, where surviving it for a moment proves little."""
+        return self.reading.phase_at(event.line.number) in _LAST_STEPS
+
     def served_on(self, event: Event) -> bool:
         """Whether the server worked on requests well after the event."""
         if self.served is None or self.served.line.number <= event.last:
@@ -102,6 +116,15 @@ class Course:
             or any(
                 phase.start_line > event.last and phase.name is not PhaseName.SHUTDOWN for phase in self.reading.phases
             )
+        )
+
+    def got_over(self, event: Event) -> bool:
+        """Whether a mere line was followed by a later stage of the start: then it killed nobody.
+
+        A traceback is another matter: it is the end of its own process, and another rank may go on a little longer.
+        """
+        return event.kind is EventKind.LINE and any(
+            phase.start_line > event.last and phase.name in _LATER_PHASES for phase in self.reading.phases
         )
 
     def engine_began_after(self, event: Event) -> bool:

@@ -1,5 +1,6 @@
 """Lines of the log as they are quoted: bounded, with their context, and harmless to a terminal."""
 
+import mmap
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -46,7 +47,7 @@ class Quotes:
         lines: the lines that were read; others cannot be quoted.
     """
 
-    def __init__(self, data: memoryview | bytes, lines: Iterable[Line]) -> None:
+    def __init__(self, data: mmap.mmap | bytes, lines: Iterable[Line]) -> None:
         self._data = data
         self._lines: Mapping[int, Line] = {line.number: line for line in lines}
 

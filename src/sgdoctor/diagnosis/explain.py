@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sgdoctor.diagnosis.course import Course, precedes, seconds_between
+from sgdoctor.logs.event import EventKind
 from sgdoctor.rules.model import Confidence, Hit, Role, Rule, Severity
 
 _BADNESS: Final = {severity: rank for rank, severity in enumerate(Severity)}
@@ -21,6 +22,7 @@ class Finding:
     Attributes:
         rule: which.
         severity: after the course of the attempt was considered.
+        confidence: likewise.
         hits: in log order, the decisive one first.
         captures: of all hits; of a name that several have, the first value.
         followed: what it led to, in log order.
@@ -28,6 +30,7 @@ class Finding:
 
     rule: Rule
     severity: Severity
+    confidence: Confidence
     hits: tuple[Hit, ...]
     captures: Mapping[str, Any]
     followed: tuple["Finding", ...] = ()
@@ -61,8 +64,9 @@ class Explanation:
 class _Node:
     """A finding in the making."""
 
-    def __init__(self, rule: Rule, hits: list[Hit], severity: Severity) -> None:
+    def __init__(self, rule: Rule, hits: list[Hit], severity: Severity, confidence: Confidence | None = None) -> None:
         self.rule = rule
+        self.confidence = confidence or rule.confidence
         self.hits = hits
         self.severity = severity
         self.parent: _Node | None = None
@@ -106,10 +110,17 @@ class _Node:
                 if captures.get(name) is None:
                     captures[name] = value
         below = sorted(self.descendants(), key=lambda node: node.top.event.line.number)
-        return Finding(self.rule, self.severity, tuple(self.hits), captures, tuple(node._alone() for node in below))
+        return Finding(
+            self.rule,
+            self.severity,
+            self.confidence,
+            tuple(self.hits),
+            captures,
+            tuple(node.alone() for node in below),
+        )
 
-    def _alone(self) -> Finding:
-        return Finding(self.rule, self.severity, tuple(self.hits), self.top.captures)
+    def alone(self) -> Finding:
+        return Finding(self.rule, self.severity, self.confidence, tuple(self.hits), self.top.captures)
 
 
 def explain(hits: Iterable[Hit], course: Course) -> Explanation:
@@ -149,14 +160,17 @@ def explain(hits: Iterable[Hit], course: Course) -> Explanation:
 
 
 def _rank(node: _Node) -> tuple[int, int, int]:
-    return (_BADNESS[node.severity], _SURENESS[node.rule.confidence], node.top.event.line.number)
+    return (_BADNESS[node.severity], _SURENESS[node.confidence], node.top.event.line.number)
 
 
 def _counts(hit: Hit, course: Course) -> bool:
     """Whether a hit says anything: what is printed while a server is stopped on request does not."""
     if not course.after_shutdown(hit.event):
         return True
-    return not hit.rule.severity.is_diagnosis and hit.rule.role is Role.CAUSE
+    if hit.rule.role is Role.CONSEQUENCE or hit.event.kind is EventKind.EXIT:
+        return False
+    # compose says "Gracefully stopping" as well when the engine never ran, and then why.
+    return not hit.rule.severity.is_diagnosis or not course.engine_seen
 
 
 # ---------------------------------------------------------------- several rules on one event
@@ -194,6 +208,9 @@ def _winner(rivals: Sequence[Hit]) -> Hit:
         hit for hit in rivals if not any(_explains(other.rule, hit.rule) for other in rivals if other is not hit)
     ]
     pool = unexplained or list(rivals)
+    framing = [hit for hit in pool if hit.rule.severity is Severity.BENIGN and _begins_with_literal(hit)]
+    if framing:
+        return max(framing, key=lambda hit: hit.weight)
     # A harmless text in one exception of a chain says nothing about the other exceptions.
     serious = [hit for hit in pool if hit.rule.severity in _SERIOUS and hit.rule.role is Role.CAUSE]
     depths = {hit.depth for hit in serious}
@@ -209,6 +226,12 @@ def _winner(rivals: Sequence[Hit]) -> Hit:
             hit.rule.id,
         ),
     )
+
+
+def _begins_with_literal(hit: Hit) -> bool:
+    """Whether the rule knows how the line begins: then what follows is only quoted in it."""
+    literals = (literal for pattern in hit.rule.patterns for literal in pattern.literals)
+    return hit.event.kind is EventKind.LINE and any(hit.event.text.startswith(literal) for literal in literals)
 
 
 def _narrowness(rule: Rule) -> int:
@@ -246,11 +269,13 @@ def _weighed(hits: list[Hit], course: Course) -> _Node | None:
         return None
     if any(course.served_on(hit.event) and not course.survived(hit.event) for hit in hits):
         return _Node(rule, hits, Severity.ERROR)
+    if late := [hit for hit in hits if course.almost_ready(hit.event)]:
+        return _Node(rule, late, Severity.DEGRADED, Confidence.POSSIBLE)
     return _Node(rule, hits, Severity.NOTICE)
 
 
 def _outlived(hit: Hit, course: Course) -> bool:
-    if course.survived(hit.event) or course.served_on(hit.event):
+    if course.survived(hit.event) or course.served_on(hit.event) or course.got_over(hit.event):
         return True
     # What the container engine refused was got over if a start of the server follows.
     return hit.rule.engine == ("docker",) and course.engine_began_after(hit.event)
@@ -281,7 +306,7 @@ def _silenced(nodes: Sequence[_Node]) -> set[_Node]:
 def _root(tops: Sequence[_Node]) -> _Node | None:
     """The earliest fatal cause that nothing explains; a mere possibility only where nothing surer failed."""
     fatal = [node for node in tops if _fatal(node)]
-    surer = [node for node in fatal if node.rule.confidence is not Confidence.POSSIBLE]
+    surer = [node for node in fatal if node.confidence is not Confidence.POSSIBLE]
     root: _Node | None = None
     for node in surer or fatal:
         if root is None or precedes(node.top.event, root.top.event):

@@ -1,4 +1,4 @@
-"""The answer: what went wrong in an attempt, why, and what cures it. Plain data in both languages, ready to be reported."""
+"""The answer: what went wrong in an attempt, why, and what cures it; plain data in both languages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

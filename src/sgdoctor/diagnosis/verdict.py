@@ -181,18 +181,12 @@ def _unknown_exception(explanation: Explanation, course: Course) -> Event | None
         for part in (finding, *finding.followed)
         for hit in part.hits
     }
-    if any(finding.severity is Severity.FATAL for finding in explanation.diagnoses):
-        known_cause = True
-    else:
-        known_cause = False
     for event in course.events:
         if event.kind is not EventKind.TRACEBACK or (event.first, event.last) in known:
             continue
         if event.raised and event.raised[0].type.rpartition(".")[2] in _STOPPED:
             continue
         if course.after_shutdown(event) or course.went_on(event) or _goes_on(event, course):
-            continue
-        if known_cause and not event.raised:
             continue
         return event
     return None
@@ -224,7 +218,7 @@ def _diagnosis(finding: Finding, course: Course, quotes: Quotes) -> Diagnosis:
     return Diagnosis(
         rule=rule,
         severity=finding.severity,
-        confidence=rule.confidence,
+        confidence=finding.confidence,
         title=fill_text(rule.title, names),
         cause=fill_text(rule.cause, names),
         evidence=tuple(
@@ -238,13 +232,8 @@ def _diagnosis(finding: Finding, course: Course, quotes: Quotes) -> Diagnosis:
 
 
 def _evidence_lines(finding: Finding) -> list[int]:
-    """The lines of the decisive hit, then the first one of each further text that is not the same again."""
-    numbers = list(finding.first.evidence or (finding.first.event.line.number,))
-    said = {finding.first.event.text}
-    for hit in finding.hits[1:]:
-        if hit.event.text not in said and not any(hit.event.text in text or text in hit.event.text for text in said):
-            said.add(hit.event.text)
-            numbers += hit.evidence[:1]
+    """The lines of the decisive hit; the same again, on other ranks or later, proves nothing more."""
+    numbers = finding.first.evidence or (finding.first.event.line.number,)
     return list(dict.fromkeys(numbers))[:_MAX_EVIDENCE]
 
 

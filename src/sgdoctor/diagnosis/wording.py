@@ -46,10 +46,12 @@ def duration(seconds: float) -> Text:
 def failed(root: Diagnosis, phase: PhaseName | None) -> Text:
     """The cause is known."""
     title = _bare(root.title)
+    if phase is PhaseName.SERVING:
+        return Text(f"The server died: {title.en}.", f"服务已崩溃：{title.zh}。")
     if phase is None:
-        return Text(f"Failed: {title.en}.", f"失败：{title.zh}。")
+        return Text(f"{title.en}.", f"{title.zh}。")
     label = phase_label(phase)
-    return Text(f"Failed ({label.en}): {title.en}.", f"失败（{label.zh}）：{title.zh}。")
+    return Text(f"The start failed at {label.en}: {title.en}.", f"启动在“{label.zh}”阶段失败：{title.zh}。")
 
 
 def degraded(first: Diagnosis | None, line: int | None, *, serving: bool) -> Text:

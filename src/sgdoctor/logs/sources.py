@@ -63,22 +63,27 @@ def open_log(target: str) -> Iterator[LogSource]:
         mtime = status.st_mtime if regular else None
         if not regular or file.tell():
             file = stack.enter_context(_spool(name, iter(lambda: file.read(_STEP), b"")))
-        file.seek(0)
+        yield _source(stack, name, file, mtime)
+
+
+def _source(stack: ExitStack, name: str, file: IO[bytes], mtime: float | None) -> LogSource:
+    """A regular file as a source: unpacked and as UTF-8."""
+    file.seek(0)
+    head = file.read(_PROBE)
+    file.seek(0)
+    note = None
+    if (packed := unpacking.method(head)) is not None:
+        unpacked = unpacking.Unpacked(name, file, packed)
+        file = stack.enter_context(_spool(name, unpacked.chunks()))
+        note = unpacked.note
         head = file.read(_PROBE)
         file.seek(0)
-        note = None
-        if (packed := unpacking.method(head)) is not None:
-            unpacked = unpacking.Unpacked(name, file, packed)
-            file = stack.enter_context(_spool(name, unpacked.chunks()))
-            note = unpacked.note
-            head = file.read(_PROBE)
-            file.seek(0)
-        if head.startswith(_UTF16):
-            file = stack.enter_context(_spool(name, _utf16(file)))
-            head = file.read(_PROBE)
-        refuse_unreadable(name, head)
-        data = stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        yield LogSource(name, data, len(data), mtime, note)
+    if head.startswith(_UTF16):
+        file = stack.enter_context(_spool(name, _utf16(file)))
+        head = file.read(_PROBE)
+    refuse_unreadable(name, head)
+    data = stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    return LogSource(name, data, len(data), mtime, note)
 
 
 class LiveInput:
@@ -129,6 +134,24 @@ class LiveInput:
             self.size += len(chunk)
             wait = 0
         return self.size > before
+
+    @property
+    def packed(self) -> bool:
+        """Whether what arrives is an archive, which can be read only when all of it is there."""
+        self._spool.seek(0)
+        head = self._spool.read(4)
+        self._spool.seek(0, os.SEEK_END)
+        return unpacking.method(head) is not None
+
+    @contextmanager
+    def finished(self) -> Iterator[LogSource]:
+        """All that has arrived as a log like any other, when no more is to be read.
+
+        Raises:
+            UserError: nothing arrived, or it is not text, or there is no room to unpack it.
+        """
+        with ExitStack() as stack:
+            yield _source(stack, self.name, self._spool, None)
 
     def map(self) -> mmap.mmap | bytes:
         """All that has arrived so far; close it when done, it does not grow.

@@ -21,13 +21,35 @@ class Glyphs:
     pointer: str
     dot: str
     follows: str
+    cut: str
+    gap: str
 
 
 GLYPHS: Final = Glyphs(
-    failed="✖", warned="▲", fine="✔", waiting="◌", unknown="?", bar="│", pointer="▶", dot="·", follows="↳"
+    failed="✖",
+    warned="▲",
+    fine="✔",
+    waiting="◌",
+    unknown="?",
+    bar="│",
+    pointer="▶",
+    dot="·",
+    follows="↳",
+    cut="…",
+    gap="⋮",
 )
 ASCII_GLYPHS: Final = Glyphs(
-    failed="x", warned="!", fine="+", waiting="~", unknown="?", bar="|", pointer=">", dot="-", follows="->"
+    failed="x",
+    warned="!",
+    fine="+",
+    waiting="~",
+    unknown="?",
+    bar="|",
+    pointer=">",
+    dot="-",
+    follows="->",
+    cut="...",
+    gap=":",
 )
 
 

@@ -1,27 +1,26 @@
 """The card on the terminal: root cause first, the verdict as the last line."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text as Styled
 
 from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, Notice, State, Verdict
 from sgdoctor.diagnosis.wording import phase_label, state_label
 from sgdoctor.engines.base import Fact
 from sgdoctor.messages import say
+from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.json import redactor_for
 from sgdoctor.report.redact import HIDDEN, Redactor, is_secret_field
-from sgdoctor.report.safe import Glyphs, glyphs_for, printable
+from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text, consequences_text, heading_parts
 from sgdoctor.rules.model import Severity, Text
 
-_MAX_WIDTH: Final = 110
-_MIN_WIDTH: Final = 24
+_PROOF_LINES: Final = 6
+_NAME_WIDTH: Final = 40
 _STATE_STYLES: Final = {
     State.FAILED: "bold red",
     State.DEGRADED: "bold yellow",
@@ -53,44 +52,26 @@ class Options:
     redact: bool = True
 
 
-def console_for(stream: IO[str], environment: dict[str, str] | None = None) -> Console:
-    """A console that prints nothing but what it is told: no markup, no emoji codes, no highlighting of log text."""
-    environment = dict(os.environ if environment is None else environment)
-    console = Console(
-        file=stream,
-        markup=False,
-        emoji=False,
-        highlight=False,
-        soft_wrap=False,
-        no_color="NO_COLOR" in environment or None,
-        _environ=environment,
-    )
-    console.width = max(_MIN_WIDTH, min(console.width, _MAX_WIDTH))
-    return console
-
-
 def print_verdict(console: Console, verdict: Verdict, name: str, options: Options) -> None:
     """Prints one card; its last line is the verdict."""
     _Card(console, options, redactor_for(verdict, redact=options.redact)).print(verdict, name)
 
 
-class _Card:
+class _Card(Canvas):
     def __init__(self, console: Console, options: Options, hide: Redactor) -> None:
-        self._console = console
+        super().__init__(console, options.lang)
         self._options = options
-        self._lang = options.lang
         self._hide = hide
-        self._glyphs: Glyphs = glyphs_for(console.encoding)
 
     def print(self, verdict: Verdict, name: str) -> None:
-        parts = heading_parts(verdict, self._hide(printable(name)), self._lang)
-        self._line(Styled(f" {self._glyphs.dot} ".join(parts), style="dim"))
+        parts = heading_parts(verdict, self._hide(printable(name)), self.lang)
+        self.line(Styled(f" {self.glyphs.dot} ".join(parts), style="dim"))
         if self._options.phases:
             self._phases(verdict)
         if self._options.facts:
             self._facts(verdict)
         for index, diagnosis in enumerate(verdict.diagnoses):
-            self._blank()
+            self.blank()
             if index == 0:
                 self._root(diagnosis)
             else:
@@ -98,36 +79,36 @@ class _Card:
         if verdict.unexplained is not None:
             self._unexplained(verdict.unexplained, verdict.state)
         elif verdict.state is State.UNDETERMINED and not verdict.diagnoses:
-            self._blank()
-            self._line(Styled(say(self._lang, "report.would_decide")))
+            self.blank()
+            self.line(Styled(say(self.lang, "report.would_decide")))
         self._notices(verdict.notices)
-        self._blank()
+        self.blank()
         self._verdict(verdict)
 
     # ---------------------------------------------------------------- parts
 
     def _root(self, diagnosis: Diagnosis) -> None:
         self._title(diagnosis)
-        self._blank()
-        self._section("report.why")
-        self._prose(diagnosis.cause, 4)
+        self.blank()
+        self.section("report.why")
+        self.line(self.styled(self._text(diagnosis.cause)), 4)
         if diagnosis.evidence:
-            self._blank()
-            self._section("report.evidence")
+            self.blank()
+            self.section("report.evidence")
             self._quotes(diagnosis.evidence)
-        self._blank()
-        self._section("report.fixes")
+        self.blank()
+        self.section("report.fixes")
         if not diagnosis.fixes:
-            self._line(Styled(say(self._lang, "report.no_fix")), 4)
+            self.line(Styled(say(self.lang, "report.no_fix")), 4)
         for number, fix in enumerate(diagnosis.fixes, 1):
             self._fix(number, fix)
         if diagnosis.rule.fixed_in:
-            self._line(Styled(say(self._lang, "report.fixed_in", versions=printable(diagnosis.rule.fixed_in))), 4)
+            self.line(Styled(say(self.lang, "report.fixed_in", versions=printable(diagnosis.rule.fixed_in))), 4)
         self._consequences(diagnosis)
 
     def _further(self, diagnosis: Diagnosis) -> None:
         self._title(diagnosis)
-        self._prose(diagnosis.cause, 4)
+        self.line(self.styled(self._text(diagnosis.cause)), 4)
         for evidence in diagnosis.evidence[:1]:
             self._quote(evidence.line, evidence.text, 4, width=len(str(evidence.line)), proof=True)
         for number, fix in enumerate(diagnosis.fixes[:1], 1):
@@ -136,30 +117,29 @@ class _Card:
 
     def _title(self, diagnosis: Diagnosis) -> None:
         style = _SEVERITY_STYLES.get(diagnosis.severity, "bold")
-        glyph = self._glyphs.warned if diagnosis.severity is Severity.DEGRADED else self._glyphs.failed
-        self._line(Styled(f"{glyph} ", style=style) + self._styled(self._text(diagnosis.title), "bold"))
+        glyph = self.glyphs.warned if diagnosis.severity is Severity.DEGRADED else self.glyphs.failed
+        self.line(self.styled(self._text(diagnosis.title), "bold"), 0, Styled(f"{glyph} ", style=style))
         details = [
             f"{diagnosis.rule.id} {diagnosis.rule.name}",
-            say(self._lang, f"severity.{diagnosis.severity.value}"),
-            say(self._lang, f"confidence.{diagnosis.confidence.value}"),
+            say(self.lang, f"severity.{diagnosis.severity.value}"),
+            say(self.lang, f"confidence.{diagnosis.confidence.value}"),
         ]
         if diagnosis.ranks:
             details.append(", ".join(printable(rank) for rank in diagnosis.ranks))
         if diagnosis.count > 1:
-            details.append(say(self._lang, "report.count", count=diagnosis.count))
-        self._line(Styled(printable(f" {self._glyphs.dot} ".join(details)), style="dim"), 2)
+            details.append(say(self.lang, "report.count", count=diagnosis.count))
+        self.line(Styled(printable(f" {self.glyphs.dot} ".join(details)), style="dim"), 2)
 
     def _fix(self, number: int, fix: Fix) -> None:
-        safety = say(self._lang, f"safety.{fix.safety}")
-        line = Styled(f"{number}. ")
-        line += self._styled(self._text(fix.summary))
+        safety = say(self.lang, f"safety.{fix.safety}")
+        line = self.styled(self._text(fix.summary))
         line.append(f" [{safety}]", style=_SAFETY_STYLES.get(fix.safety, ""))
-        self._line(line, 4, hanging=3)
+        self.line(line, 4, Styled(f"{number}. "))
         for change in fix.changes:
-            self._line(Styled(self._hide(printable(change_text(change, self._lang))), style="bold cyan"), 9, hanging=2)
+            self.line(Styled(self._hide(printable(change_text(change, self.lang))), style="bold cyan"), 9)
         effect = self._text(fix.effect)
         if effect:
-            self._line(self._styled(say(self._lang, "report.cost", text=effect), "dim"), 7)
+            self.line(self.styled(say(self.lang, "report.cost", text=effect), "dim"), 7)
 
     def _quotes(self, evidences: Sequence[Evidence]) -> None:
         width = len(str(max(number for evidence in evidences for number in _numbers(evidence))))
@@ -169,147 +149,116 @@ class _Card:
             if evidence.line in shown:
                 continue
             if index:
-                self._line(Styled("..." if self._glyphs.bar == "|" else "⋮", style="dim"), 4 + width)
+                self.line(Styled(self.glyphs.gap, style="dim"), 4 + width)
             for number, text in (*evidence.before, (evidence.line, evidence.text), *evidence.after):
                 if number not in shown:
                     shown.add(number)
                     self._quote(number, text, 2, width=width, proof=number in proofs)
 
     def _quote(self, number: int, text: str, indent: int, *, width: int, proof: bool) -> None:
-        pointer = self._glyphs.pointer if proof else " " * cell_len(self._glyphs.pointer)
+        pointer = self.glyphs.pointer if proof else " " * cell_len(self.glyphs.pointer)
         style = "" if proof else "dim"
-        line = Styled(f"{pointer} {number:>{width}} {self._glyphs.bar} ", style="bold" if proof else "dim")
-        line.append(self._short(self._hide(printable(text)), proof=proof), style=style)
-        self._line(line, indent, hanging=width + 5)
-
-    def _short(self, text: str, *, proof: bool) -> str:
-        """Context on one line, the proof on a few: a screen is for reading."""
-        room = self._console.width * (6 if proof else 1) - 16
-        return text if cell_len(text) <= room else text[: max(8, room)] + ("..." if self._glyphs.bar == "|" else "…")
+        prefix = Styled(f"{pointer} {number:>{width}} {self.glyphs.bar} ", style="bold" if proof else "dim")
+        # Context on one line, the proof on a few: a screen is for reading.
+        room = (self.console.width - indent - prefix.cell_len) * (_PROOF_LINES if proof else 1)
+        self.line(Styled(self.short(self._hide(printable(text)), room), style=style), indent, prefix)
 
     def _consequences(self, diagnosis: Diagnosis) -> None:
-        if text := consequences_text(diagnosis.consequences, self._lang):
-            self._blank()
-            self._line(Styled(f"{self._glyphs.follows} {text}", style="dim"), 2, hanging=2)
+        if text := consequences_text(diagnosis.consequences, self.lang):
+            self.blank()
+            self.line(Styled(text, style="dim"), 2, Styled(f"{self.glyphs.follows} ", style="dim"))
 
     def _unexplained(self, evidence: Evidence, state: State) -> None:
-        self._blank()
+        self.blank()
         key = "report.unexplained" if state is State.UNDETERMINED else "report.unexplained_exception"
-        self._line(
-            Styled(f"{self._glyphs.unknown} ", style="bold magenta") + Styled(say(self._lang, key), style="bold")
-        )
+        self.line(Styled(f"{self.glyphs.unknown} ", style="bold magenta") + Styled(say(self.lang, key), style="bold"))
         self._quotes((evidence,))
         if state is State.UNDETERMINED:
-            self._line(Styled(say(self._lang, "report.would_decide"), style="dim"), 2)
+            self.line(Styled(say(self.lang, "report.would_decide"), style="dim"), 2)
 
     def _notices(self, notices: Sequence[Notice]) -> None:
         harmless = [notice for notice in notices if notice.severity is Severity.BENIGN]
         notes = [notice for notice in notices if notice.severity is not Severity.BENIGN]
         if not self._options.notices:
             folded = [
-                say(self._lang, key, count=len(group))
+                say(self.lang, key, count=len(group))
                 for key, group in (("report.notices", harmless), ("report.notes", notes))
                 if group
             ]
             if folded:
-                self._blank()
+                self.blank()
             for text in folded:
-                self._line(Styled(text, style="dim"))
+                self.line(Styled(text, style="dim"))
             return
         for key, group in (("report.notices_title", harmless), ("report.notes_title", notes)):
             if not group:
                 continue
-            self._blank()
-            self._section(key)
+            self.blank()
+            self.section(key)
             for notice in group:
                 title = self._text(notice.title)
                 if notice.count > 1:
-                    title = say(self._lang, "report.times", title=title, count=notice.count)
-                where = say(self._lang, "report.line", line=notice.line)
-                self._line(self._styled(f"{notice.rule}  {title} {self._glyphs.dot} {where}", "bold"), 2, hanging=2)
-                self._prose(notice.cause, 4)
+                    title = say(self.lang, "report.times", title=title, count=notice.count)
+                where = say(self.lang, "report.line", line=notice.line)
+                self.line(self.styled(f"{title} {self.glyphs.dot} {where}", "bold"), 2, Styled(f"{notice.rule}  "))
+                self.line(self.styled(self._text(notice.cause)), 4)
 
     def _phases(self, verdict: Verdict) -> None:
         if not verdict.phases:
             return
-        self._blank()
-        self._section("report.phases_title")
-        labels = [phase_label(phase.name).in_language(self._lang) for phase in verdict.phases]
+        self.blank()
+        self.section("report.phases_title")
+        labels = [phase_label(phase.name).in_language(self.lang) for phase in verdict.phases]
         width = max(cell_len(label) for label in labels)
         last = verdict.phases[-1]
         for phase, label in zip(verdict.phases, labels, strict=True):
             broken = verdict.state is State.FAILED and phase is last
-            glyph = self._glyphs.failed if broken else self._glyphs.fine if phase.done else self._glyphs.waiting
+            glyph = self.glyphs.failed if broken else self.glyphs.fine if phase.done else self.glyphs.waiting
             line = Styled(f"{glyph} ", style="red" if broken else "green" if phase.done else "cyan")
             line.append(label + " " * (width - cell_len(label)))
             line.append(f"  {phase.seconds:8.1f} s" if phase.seconds is not None else " " * 12)
             line.append(f"  {phase.memory_gib:7.2f} GiB" if phase.memory_gib is not None else " " * 13)
-            line.append(
-                "  " + say(self._lang, "report.lines", first=phase.start_line, last=phase.end_line), style="dim"
-            )
+            line.append("  " + say(self.lang, "report.lines", first=phase.start_line, last=phase.end_line), style="dim")
             if not phase.done and phase is not last:
-                line.append("  " + say(self._lang, "report.unfinished"), style="dim")
+                line.append("  " + say(self.lang, "report.unfinished"), style="dim")
             line.rstrip()
-            self._line(line, 2)
+            self.line(line, 2)
 
     def _facts(self, verdict: Verdict) -> None:
         if not verdict.facts:
             return
-        self._blank()
-        self._section("report.facts_title")
-        width = min(40, max(len(name) for name in verdict.facts))
-        for name in sorted(verdict.facts):
-            fact = verdict.facts[name]
-            line = Styled(f"{printable(name):<{width}}  ")
-            line.append(self._fact(name, fact), style="bold")
+        self.blank()
+        self.section("report.facts_title")
+        shown = {name: fact for name, fact in sorted(verdict.facts.items()) if _is_told(name, fact)}
+        width = min(_NAME_WIDTH, max(map(len, shown), default=0), self.console.width // 2)
+        for name, fact in shown.items():
+            line = Styled(self._fact(name, fact), style="bold")
             origin = "report.derived" if fact.derived else "report.line"
-            line.append(f"  {say(self._lang, origin, line=fact.line)}", style="dim")
-            self._line(line, 2, hanging=width + 2)
+            line.append(f"  {say(self.lang, origin, line=fact.line)}", style="dim")
+            self.line(line, 2, Styled(f"{printable(name):<{width}}  "))
 
     def _fact(self, name: str, fact: Fact) -> str:
         if self._options.redact and is_secret_field(name) and fact.value not in (None, "", False):
             return HIDDEN
-        return self._short(self._hide(printable(_plain(fact.value))), proof=False)
+        return self.short(self._hide(printable(_plain(fact.value))), 2 * self.console.width)
 
     def _verdict(self, verdict: Verdict) -> None:
         style = _STATE_STYLES[verdict.state]
-        label = state_label(verdict.state).in_language(self._lang)
-        separator = "：" if self._lang == "zh" else ": "
-        self._line(Styled(f"{label}{separator}", style=style) + self._styled(self._text(verdict.summary)))
-
-    # ---------------------------------------------------------------- lines
+        label = state_label(verdict.state).in_language(self.lang)
+        separator = "：" if self.lang == "zh" else ": "
+        line = Styled(f"{label}{separator}", style=style) + self.styled(self._text(verdict.summary))
+        if self.console.is_terminal:
+            self.line(line)
+        else:  # one line, for `tail -1`
+            self.console.print(line, no_wrap=True, crop=False, overflow="ignore")
 
     def _text(self, text: Text) -> str:
-        return self._hide(printable(text.in_language(self._lang)))
+        return self._hide(printable(text.in_language(self.lang)))
 
-    def _styled(self, text: str, style: str = "") -> Styled:
-        """Engine texts stand between backticks: bold where the terminal can show it, in backticks where it cannot."""
-        if not self._console.is_terminal or self._console.no_color or text.count("`") % 2:
-            return Styled(text, style=style)
-        styled = Styled()
-        for index, part in enumerate(text.split("`")):
-            styled.append(part, style=f"{style} bold" if index % 2 else style)
-        return styled
 
-    def _section(self, key: str) -> None:
-        self._line(Styled(say(self._lang, key), style="bold underline" if self._console.is_terminal else ""), 2)
-
-    def _prose(self, text: Text, indent: int) -> None:
-        self._line(self._styled(self._text(text)), indent)
-
-    def _blank(self) -> None:
-        self._console.print()
-
-    def _line(self, text: Styled, indent: int = 0, hanging: int = 0) -> None:
-        """Prints ``text`` wrapped inside the console, its further lines ``hanging`` columns deeper."""
-        room = max(16, self._console.width - indent)
-        lines = text.wrap(self._console, max(12, room - hanging), overflow="fold") if hanging else None
-        if lines is None:
-            self._console.print(Padding(text, (0, 0, 0, indent)), overflow="fold")
-            return
-        for index, line in enumerate(lines):
-            line.rstrip()
-            self._console.print(Styled(" " * (indent + (hanging if index else 0))) + line, no_wrap=True, crop=False)
+def _is_told(name: str, fact: Fact) -> bool:
+    """Whether a fact says anything: some five hundred arguments have no value or are switched off."""
+    return not name.startswith("args.") or fact.value not in (None, False, "", (), [])
 
 
 def _numbers(evidence: Evidence) -> list[int]:

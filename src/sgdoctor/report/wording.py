@@ -24,14 +24,21 @@ _PLAIN_KINDS = {
 }
 
 
-def change_text(change: Change, lang: str) -> str:
-    """A change as one would type it, where it can be typed; else in words."""
+def change_text(change: Change, lang: str, *, quote: bool = True) -> str:
+    """A change as one would type it, where it can be typed; else in words.
+
+    Args:
+        change: which.
+        lang: ``en`` or ``zh``.
+        quote: whether values are quoted for a shell; not those that still have names in them.
+    """
     name, value = change.name, change.value or ""
+    typed = shlex.quote(value) if quote else value
     match change.kind:
         case "flag.set":
-            return f"{name} {shlex.quote(value)}" if value else name
+            return f"{name} {typed}" if value else name
         case "env.set":
-            return f"{name}={shlex.quote(value)}"
+            return f"{name}={typed}"
         case "package.pin":
             return f"pip install '{name}=={value}'" if value[:1].isdigit() else f"pip install '{name}{value}'"
         case "host.command" | "docker.command":

@@ -348,14 +348,12 @@ def _unknown_key(path: Path_) -> Text:
     key = str(path[-1])
     model: Any = RuleModel
     for step in path[:-1]:
-        if isinstance(step, str):
-            model = model.model_fields[step].annotation if hasattr(model, "model_fields") else model
-        models = [model]
-        while models and not (isinstance(models[-1], type) and issubclass(models[-1], pydantic.BaseModel)):
-            models += [part for part in typing.get_args(models.pop()) if part is not type(None)]
-        if not models:
-            return Text(f"unknown key {key!r}", f"未知的键 {key!r}")
-        model = models[-1]
+        if step not in model.model_fields:
+            continue  # a place in a list, or a key that the author chose
+        parts = [model.model_fields[step].annotation]
+        while not (isinstance(parts[-1], type) and issubclass(parts[-1], pydantic.BaseModel)):
+            parts += [part for part in typing.get_args(parts.pop()) if part is not type(None)]
+        model = parts[-1]
     known = list(model.model_fields)
     near = difflib.get_close_matches(key, known, 1)
     if near:

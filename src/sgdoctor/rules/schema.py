@@ -264,11 +264,11 @@ class ChangeModel(Strict):
         wants_name = self.kind not in NO_NAME | OPTIONAL_NAME
         wants_value = self.kind not in NO_VALUE | OPTIONAL_VALUE
         if (wants_name and not self.name) or (self.kind in NO_NAME and self.name):
-            need, zh = ("needs", "必须有") if wants_name else ("takes no", "不能有")
-            raise _wrong("change", f"{self.kind} {need} a name", f"{self.kind} {zh} name")
+            need, zh = ("needs a", "必须有") if wants_name else ("takes no", "不能有")
+            raise _wrong("change", f"{self.kind} {need} name", f"{self.kind} {zh} name")
         if (wants_value and self.value is None) or (self.kind in NO_VALUE and self.value is not None):
-            need, zh = ("needs", "必须有") if wants_value else ("takes no", "不能有")
-            raise _wrong("change", f"{self.kind} {need} a value", f"{self.kind} {zh} value")
+            need, zh = ("needs a", "必须有") if wants_value else ("takes no", "不能有")
+            raise _wrong("change", f"{self.kind} {need} value", f"{self.kind} {zh} value")
         if self.kind.startswith("flag.") and not re.fullmatch(r"--[a-z][a-z0-9-]*|\{[a-z_.]+\}", self.name):
             raise _wrong(
                 "change",

@@ -1,5 +1,6 @@
 """Patterns that can take long on a hostile text, found by their form."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +16,23 @@ class _Atom:
     dot: bool = False
     repeats: bool = False  # it, or something in it, is repeated without bound
     fixed: bool = False  # a literal character that has to be there tells one repetition from the next
+    alternative: bool = False  # no atom: the bar between two branches
+
+
+def _grouped(inner: Sequence[_Atom]) -> _Atom:
+    """A group as one atom."""
+    branches: list[list[_Atom]] = [[]]
+    for atom in inner:
+        if atom.alternative:
+            branches.append([])
+        else:
+            branches[-1].append(atom)
+    repeating = [branch for branch in branches if any(atom.repeats for atom in branch)]
+    return _Atom(
+        dot=len(inner) == 1 and inner[0].dot and not inner[0].repeats,
+        repeats=bool(repeating),
+        fixed=all(any(atom.fixed for atom in branch) for branch in repeating or branches),
+    )
 
 
 def hazards(pattern: str) -> list[Text]:
@@ -65,7 +83,7 @@ class _Scan:
         while position < len(pattern):
             char = pattern[position]
             atoms = groups[-1][1]
-            if (quantified := self._quantifier(position)) is not None and atoms:
+            if (quantified := self._quantifier(position)) is not None and atoms and not atoms[-1].alternative:
                 end, unbounded, required = quantified
                 atom = atoms[-1]
                 if unbounded:
@@ -90,16 +108,12 @@ class _Scan:
                 position = self._group_body(position)
             elif char == ")" and len(groups) > 1:
                 start, inner = groups.pop()
-                groups[-1][1].append(
-                    _Atom(
-                        dot=len(inner) == 1 and inner[0].dot and not inner[0].repeats,
-                        repeats=any(atom.repeats for atom in inner),
-                        fixed=any(atom.fixed for atom in inner),
-                    )
-                )
+                groups[-1][1].append(_grouped(inner))
                 position += 1
             else:
-                if char not in "|^$":
+                if char == "|":
+                    atoms.append(_Atom(alternative=True))
+                elif char not in "^$":
                     atoms.append(_Atom(dot=char == ".", fixed=char != "."))
                 position += 1
 

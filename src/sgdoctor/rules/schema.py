@@ -45,7 +45,7 @@ def _wrong(kind: str, en: str, zh: str) -> PydanticCustomError:
 
 
 def _condition(text: Any) -> Any:
-    if isinstance(text, str):
+    if isinstance(text, str) and text:
         try:
             names_in(text)
         except ConditionError as error:

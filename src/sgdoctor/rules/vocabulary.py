@@ -4,6 +4,7 @@ from typing import Final
 
 FACTS: Final = frozenset(
     """
+    draft_weights_gib state_slot_mib child_exit_code
     version version_min version_max transformers_version torch_version
     model_path architecture quantisation weights_dtype is_hybrid distributed_seconds
     mem_before_weights_gib mem_after_weights_gib weights_gib weights_seconds shards_total shards_loaded
@@ -17,7 +18,8 @@ FACTS: Final = frozenset(
     token_usage token_usage_max running_requests_max queue_max retractions
     gpu_total_gib oom_tried_mib oom_free_mib oom_other_process_gib oom_other_pid exit_code
     args_error.kind args_error.flag args_error.value args_error.choices args_error.suggestion
-    args_error.underscore args_error.since args_error.until args_error.renamed_to args_error.other_engine
+    args_error.underscore args_error.since args_error.until args_error.renamed_to
+    args_error.renamed_value args_error.other_engine
     state_fraction_min kv_fraction_min state_slots_needed fraction
     launch_seconds idle_seconds phase_seconds lines
     """.split()  # noqa: SIM905 - a table of words

@@ -1,0 +1,82 @@
+"""Tests against a real Docker daemon: one private daemon for the whole run, started by the first test that asks.
+
+All tests of this folder belong to one xdist group, so that `-n auto --dist loadgroup` runs them in one worker. With
+another `--dist` mode a lock makes the workers take turns.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import docker
+import pytest
+
+from tests.docker.dockerd import CannotStartError, PrivateDockerd
+from tests.docker.images import BUSYBOX, build_busybox
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One worker for all tests of this folder."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("docker"))
+
+
+@pytest.fixture(scope="session")
+def docker_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateDockerd]:
+    """The private daemon: `docker_host.url` is the value for DOCKER_HOST.
+
+    Skips where no daemon can be started, and fails there when `CI=true`: a green run must have run these tests.
+    """
+    with _turn(tmp_path_factory):
+        try:
+            host = PrivateDockerd()
+        except CannotStartError as error:
+            _give_up(error)
+        try:
+            host.start()
+            yield host
+        except CannotStartError as error:
+            _give_up(error)
+        finally:
+            host.close()
+
+
+@pytest.fixture
+def docker_client(docker_host: PrivateDockerd) -> Iterator[docker.DockerClient]:
+    """A docker-py client of the private daemon; containers of the test are removed after it."""
+    with contextlib.closing(docker_host.client()) as client:
+        yield client
+    docker_host.remove_containers()
+
+
+@pytest.fixture(scope="session")
+def busybox_image(docker_host: PrivateDockerd) -> str:
+    """Name of a 2 MB image with a shell, for containers that only print, wait and die."""
+    build_busybox(docker_host)
+    return BUSYBOX
+
+
+@contextlib.contextmanager
+def _turn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Wait for the daemon of another worker of this run to be gone."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        yield
+        return
+    # The parent of a worker's folder belongs to the run.
+    with (tmp_path_factory.getbasetemp().parent / "dockerd.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _give_up(error: CannotStartError) -> NoReturn:
+    message = f"no private Docker daemon: {error}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)

@@ -32,13 +32,13 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "new.name": ("name of the rule, lower-case words joined by -", "规则名称，小写单词用 - 连接"),
     "new.dir": ("folder for the file; default: your rules folder", "文件所在目录；默认为您的规则目录"),
     "docs.dir": ("folder for the pages", "页面所在目录"),
-    "count": ("{count} rules, {muted} muted", "{count} 条规则，{muted} 条已静音"),
+    "count": ("rules: {count}, muted: {muted}", "{count} 条规则，{muted} 条已静音"),
     "no_rule": ("there is no rule or file {given}{hint}", "没有规则或文件 {given}{hint}"),
     "checked": (
-        "{rules} rules: {errors} errors, {warnings} warnings",
-        "{rules} 条规则：{errors} 个错误，{warnings} 个警告",
+        "rules: {rules}, errors: {errors}, warnings: {warnings}",
+        "规则 {rules} 条，错误 {errors} 个，警告 {warnings} 个",
     ),
-    "tested": ("{tests} tests, {failures} failures", "{tests} 个测试，{failures} 个失败"),
+    "tested": ("tests: {tests}, failures: {failures}", "{tests} 个测试，{failures} 个失败"),
     "new.kebab": (
         "{given!r} is no name of a rule; write lower-case words joined by -, such as state-cache-empty",
         "{given!r} 不能作为规则名称；请用小写单词和 -，例如 state-cache-empty",

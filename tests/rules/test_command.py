@@ -1,0 +1,156 @@
+"""``sgdoctor rules`` as its users call it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sgdoctor.cli.main import main
+from sgdoctor.rules import locate
+from sgdoctor.rules.loading import load_file
+
+from .samples import RULE, written
+
+
+@pytest.fixture(autouse=True)
+def _own_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("LC_ALL", "C")
+    monkeypatch.delenv(locate.USER_RULES_ENV, raising=False)
+    monkeypatch.setattr(locate, "built_in_dir", lambda: tmp_path / "own")
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "own" / "memory")
+
+
+def sgdoctor(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = main(["rules", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out + captured.err
+
+
+def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+    code, output = sgdoctor(capsys, "list")
+    _, none = sgdoctor(capsys, "list", "--family", "docker")
+    _, chinese = sgdoctor(capsys, "list", "--lang", "zh")
+    _, as_json = sgdoctor(capsys, "list", "--format", "json", "--severity", "fatal")
+
+    assert code == 0
+    assert output.splitlines()[0].split() == [
+        *("SGL401", "fatal", "state-cache-empty"),
+        *("Too", "little", "for", "<slots>", "slots"),
+    ]
+    assert none == "rules: 0, muted: 0\n"
+    assert "显存不足以容纳 <slots> 个槽" in chinese
+    assert [rule["id"] for rule in json.loads(as_json)] == ["SGL401"]
+
+
+def test_show(capsys: pytest.CaptureFixture[str]) -> None:
+    code, output = sgdoctor(capsys, "show", "sgl401")
+    wrong, complaint = sgdoctor(capsys, "show", "state-cache-emty")
+    _, as_json = sgdoctor(capsys, "show", "state-cache-empty", "--format", "json")
+
+    assert code == 0
+    assert RULE.strip() in output
+    assert wrong == 2
+    assert "did you mean state-cache-empty?" in complaint
+    assert json.loads(as_json)["tests"]["hit"][0]["captures"] == {"slots": "-2"}
+
+
+def test_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    fine, output = sgdoctor(capsys, "check")
+    written(tmp_path / "mine", RULE.replace("fatal", "bad").replace("safety", "safty"))
+    written(tmp_path / "mine", RULE.replace(', zh: "权重占用过多。"', "").replace("SGL401", "SGL402"), "other.yaml")
+    code, mistakes = sgdoctor(capsys, "check", "mine")
+    _, chinese = sgdoctor(capsys, "check", "mine", "--lang", "zh")
+    _, as_json = sgdoctor(capsys, "check", "mine", "--format", "json")
+    absent, complaint = sgdoctor(capsys, "check", "absent.yaml")
+
+    assert (fine, output) == (0, "rules: 1, errors: 0, warnings: 0\n")
+    assert code == 3
+    lines = mistakes.splitlines()
+    assert lines[0].startswith("mine/state-cache-empty.yaml:4: `severity` cannot be 'bad'; it is one of fatal, error")
+    assert lines[1] == "mine/state-cache-empty.yaml:13: `fixes.safety` is missing"
+    assert lines[2] == "mine/state-cache-empty.yaml:18: unknown key 'safty'; did you mean 'safety'?"
+    assert lines[3].startswith("mine/other.yaml:2: the name 'state-cache-empty' and the file 'other.yaml' differ")
+    assert lines[4] == "mine/other.yaml:11: warning: the Chinese text is missing"
+    assert lines[5:] == ["rules: 1, errors: 4, warnings: 1"]
+    assert "未知的键 'safty'；是否应为 'safety'？" in chinese
+    assert [problem["line"] for problem in json.loads(as_json)["problems"]] == [4, 13, 18, 2, 11]
+    assert (absent, "absent.yaml" in complaint) == (2, True)
+
+
+def test_the_tests_of_rules_run_through_the_whole_diagnosis(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    fine, output = sgdoctor(capsys, "test")
+    text = RULE.replace("captures: {slots: -2}", "captures: {slots: 3}\n      state: healthy").replace(
+        "Mamba Cache is allocated. max_mamba_cache_size: 7",
+        "RuntimeError: Not enough GPU memory for hybrid. max_mamba_cache_size=1",
+    )
+    written(tmp_path / "mine", text)
+    silent = RULE.replace("RuntimeError: Not", "RuntimeError: not").replace("SGL401", "SGL402")
+    written(tmp_path / "mine", silent.replace("state-cache-empty", "silent"), "silent.yaml")
+    code, failures = sgdoctor(capsys, "test", "mine")
+    _, as_json = sgdoctor(capsys, "test", "mine", "--format", "json")
+
+    assert fine == 0
+    assert output.endswith(", failures: 0\n")
+    assert code == 3
+    lines = failures.splitlines()
+    assert lines[0] == "mine/silent.yaml:23: SGL402 must hit and does not (found: nothing)"
+    assert "mine/state-cache-empty.yaml:23: SGL401: slots is -2, expected 3" in lines
+    assert "mine/state-cache-empty.yaml:23: the verdict is failed, expected healthy" in lines
+    assert "mine/state-cache-empty.yaml:28: SGL401 must stay silent and hits line 1" in lines
+    assert len(json.loads(as_json)["failures"]) == 4
+
+
+def test_a_draft_follows_the_schema_and_passes_its_tests(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, output = sgdoctor(capsys, "new", "my-crash", "--family", "memory")
+    path = tmp_path / "config" / "sgdoctor" / "rules" / "memory" / "my-crash.yaml"
+    source, problems = load_file(path)
+    again, complaint = sgdoctor(capsys, "new", "my-crash", "--family", "memory")
+    wrong, _ = sgdoctor(capsys, "new", "My Crash", "--family", "memory")
+    checked, _ = sgdoctor(capsys, "check")
+    tested, _ = sgdoctor(capsys, "test")
+    chinese, _ = sgdoctor(capsys, "new", "zweite", "--family", "memory", "--dir", "drafts", "--lang", "zh")
+
+    assert (code, str(path) in output) == (0, True)
+    assert problems == []
+    assert source is not None
+    assert source.model.id == "SGL499"
+    assert (again, "exists already" in complaint) == (2, True)
+    assert wrong == 2
+    assert (checked, tested) == (0, 0)
+    assert chinese == 0
+    assert "至少 6 个字符" in (tmp_path / "drafts" / "zweite.yaml").read_text("utf-8")
+
+
+def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, output = sgdoctor(capsys, "schema")
+
+    assert code == 0
+    assert json.loads(output)["required"] == ["id", "name", "severity", "match", "title", "cause"]
+
+
+def test_pages(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "SGL998.md").write_text("of a rule that is no more")
+
+    code, _ = sgdoctor(capsys, "docs", "pages")
+
+    page = (tmp_path / "pages" / "SGL401.md").read_text("utf-8")
+    assert code == 0
+    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["README.md", "SGL401.md"]
+    assert page.startswith("# SGL401: Too little for ‹slots› slots\n")
+    assert "# SGL401：显存不足以容纳 ‹slots› 个槽\n" in page
+    assert "`flag.raise --mem-fraction-static`" in page
+    assert "[SGL401](SGL401.md)" in (tmp_path / "pages" / "README.md").read_text("utf-8")
+
+
+def test_a_place_that_cannot_be_written_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    docs, complaint = sgdoctor(capsys, "docs", "file/pages")
+    new, other = sgdoctor(capsys, "new", "x", "--family", "api", "--dir", "file/x")
+
+    assert (docs, new) == (2, 2)
+    assert len(complaint.splitlines()) == len(other.splitlines()) == 1

@@ -171,16 +171,16 @@ def _watch(live: "LiveInput", base: "RuleBase", writer: "_Writer") -> None:
 
     began = last_output = last_look = time.monotonic()
     seen = 0
-    while not live.eof:
+    while True:
         arrived = live.read_available(_QUIET_SECONDS)
+        if live.eof:
+            return
         now = time.monotonic()
         if arrived:
             last_output = now
         pause = _BUSY_SECONDS if arrived else _IDLE_LOOK_SECONDS if live.size == seen else 0.0
         if now - last_look < pause or not live.size or not writer.says_changes or live.packed:
             continue
-        if live.eof:
-            return
         seen, last_look = live.size, now
         writer.say_change(live.name, _look(live, base, LiveClock(now - last_output, now - began)))
 

@@ -59,6 +59,15 @@ class Parser(argparse.ArgumentParser):
         """Raises ``UsageError`` with argparse's message in the user's language."""
         raise UsageError(self._explained(message))
 
+    def every_option(self) -> set[str]:
+        """The options of this parser and of its commands: argparse finds unknown ones only at the top."""
+        options = set(self._option_string_actions)
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse has no public name for it
+                for parser in action.choices.values():
+                    options |= parser.every_option() if isinstance(parser, Parser) else set()
+        return options
+
     def _explained(self, message: str) -> str:
         lang = self.lang
         if found := _UNKNOWN.match(message):
@@ -66,7 +75,7 @@ class Parser(argparse.ArgumentParser):
             if not given.startswith("-"):
                 return say(lang, "error.unknown_argument", given=given)
             name = given.partition("=")[0]
-            return say(lang, "error.unknown_option", given=name, hint=hint(lang, name, self._option_string_actions))
+            return say(lang, "error.unknown_option", given=name, hint=hint(lang, name, self.every_option()))
         if found := _CHOICE.match(message):
             given = found["given"].strip("'\"")
             choices = [choice.strip().strip("'\"") for choice in found["choices"].split(",")]

@@ -9,6 +9,9 @@ from typing import Final
 from sgdoctor.diagnosis.model import Evidence
 from sgdoctor.logs.line import Line
 
+Data = mmap.mmap | bytes
+"""The bytes of a log."""
+
 MAX_QUOTE: Final = 1000
 """Characters of a quoted line."""
 CONTEXT_LINES: Final = 2
@@ -47,7 +50,7 @@ class Quotes:
         lines: the lines that were read; others cannot be quoted.
     """
 
-    def __init__(self, data: mmap.mmap | bytes, lines: Iterable[Line]) -> None:
+    def __init__(self, data: Data, lines: Iterable[Line]) -> None:
         self._data = data
         self._lines: Mapping[int, Line] = {line.number: line for line in lines}
 

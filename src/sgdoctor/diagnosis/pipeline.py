@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sgdoctor.diagnosis import regions
 from sgdoctor.diagnosis.course import Course
-from sgdoctor.diagnosis.evidence import Quotes
+from sgdoctor.diagnosis.evidence import Data, Quotes
 from sgdoctor.diagnosis.explain import explain
 from sgdoctor.diagnosis.model import Verdict
-from sgdoctor.diagnosis.regions import Data, Mark
 from sgdoctor.diagnosis.verdict import LiveClock, Place, judge
 from sgdoctor.engines.sglang import SGLANG
 from sgdoctor.logs.event import Event
@@ -19,6 +17,12 @@ from sgdoctor.logs.line import Line
 from sgdoctor.logs.sources import LogSource
 from sgdoctor.rules.base import RuleBase
 from sgdoctor.rules.matching import match_attempt
+
+if TYPE_CHECKING:
+    from sgdoctor.diagnosis.regions import Mark
+
+WHOLE_BELOW: Final = 4 << 20
+"""Logs of at most this many bytes are read whole."""
 
 # Failures that no rule knows are to be seen in a large log too.
 _ANCHORS: Final = (
@@ -65,7 +69,7 @@ def diagnose_bytes(
     live: LiveClock | None = None,
 ) -> list[Verdict]:
     """As ``diagnose``, for the bytes of a log."""
-    if len(data) <= regions.WHOLE_BELOW:
+    if len(data) <= WHOLE_BELOW:
         lines = list(read_lines(data, 0, len(data)))
         starts = 1
     else:
@@ -97,6 +101,8 @@ def _judge(events: Sequence[Event], place: Place, base: RuleBase, quotes: Quotes
 
 def _lines_of_large(data: Data, base: RuleBase, *, all_attempts: bool) -> tuple[list[Line], int]:
     """The lines of a large log that are worth reading, and the number of starts in all."""
+    from sgdoctor.diagnosis import regions  # noqa: PLC0415 - most logs are small
+
     extra = tuple(dict.fromkeys((*SGLANG.markers, *SGLANG.start_markers, *_ANCHORS, *_ENDS)))
     literals = [literal.encode() for literal in base.literals_with(extra)]
     boundaries = [marker.encode() for marker in (*SGLANG.start_markers, *_ENDS)]
@@ -121,8 +127,10 @@ def _lines_of_large(data: Data, base: RuleBase, *, all_attempts: bool) -> tuple[
     return lines, len(slices)
 
 
-def _mark_at(data: Data, offset: int) -> Mark | None:
+def _mark_at(data: Data, offset: int) -> "Mark | None":
     """The event whose line holds the text at ``offset``, if a start may begin or end with it."""
+    from sgdoctor.diagnosis.regions import Mark  # noqa: PLC0415
+
     begin = data.rfind(b"\n", 0, max(0, offset - _LOOK_BEFORE)) + 1 if offset > _LOOK_BEFORE else 0
     end = min(len(data), offset + _LOOK_AFTER)
     lines = list(read_lines(data, begin, end))

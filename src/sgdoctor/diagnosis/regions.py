@@ -1,23 +1,21 @@
 """What of a large log is read: the surroundings of hits in its newest start, found in one pass over the bytes."""
 
-import mmap
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from sgdoctor.diagnosis.evidence import Data
+from sgdoctor.diagnosis.line_counts import Counting, LineCounts
 from sgdoctor.logs.event import Event
 from sgdoctor.logs.literals import FloodError, LiteralIndex, build_index
 
-WHOLE_BELOW: Final = 4 << 20
-"""Logs of at most this many bytes are read whole."""
-
-_SLICE: Final = 4 << 20  # small enough to stay in the cache between the scan and the count of lines
+_SLICE: Final = 8 << 20
 _SLICE_HITS: Final = 20_000
 _FIRST_KEPT: Final = 8
 _LAST_KEPT: Final = 4
 _AROUND: Final = 32 << 10
-_EDGE: Final = 256 << 10
+_EDGE: Final = 96 << 10
 _MAX_READ: Final = 24 << 20
 _MIN_AROUND: Final = 1 << 10
 _BUDGET_LINE: Final = 64 << 10  # a longer line is cut by the reader, so it costs no more than this
@@ -28,7 +26,6 @@ _MAX_UNITS: Final = 64
 _MAX_UNITS_OF_ALL: Final = 2_000
 
 Window = tuple[int, int]
-Data = mmap.mmap | bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +55,7 @@ class Survey:
 
     marks: tuple[Mark, ...]
     hits: tuple[int, ...]
-    lines: "LineCounts"
-
-
-class LineCounts:
-    """Numbers of lines, by byte offset.
-
-    Args:
-        data: the whole log.
-        before: number of line ends in front of each slice of the log.
-    """
-
-    def __init__(self, data: Data, before: Sequence[int]) -> None:
-        self._data = data
-        self._before = before
-
-    def number_at(self, offset: int) -> int:
-        """1-based number of the line that holds the byte at ``offset``."""
-        slice_number = min(offset // _SLICE, len(self._before) - 1)
-        base = slice_number * _SLICE
-        return self._before[slice_number] + self._data[base:offset].count(b"\n") + 1
-
-    @property
-    def total(self) -> int:
-        """Number of lines of the log."""
-        return self.number_at(len(self._data)) - (1 if self._data[-1:] == b"\n" else 0)
+    lines: LineCounts
 
 
 class _Thinned:
@@ -152,18 +125,18 @@ class _Surveyor:
 
     def survey(self) -> Survey:
         data, longest = self._data, max(map(len, self._literals), default=1)
-        before, lines = [], 0
-        for base in range(0, len(data), _SLICE):
-            before.append(lines)
-            piece = data[base : base + _SLICE + longest - 1]
-            for offset, literal in self._find(piece):
-                if offset < _SLICE:
-                    self._take(base + offset, literal)
-            lines += piece.count(b"\n", 0, _SLICE)
-        hits = {offset for unit in self._units for offset in unit.offsets()} | set(self._last_of_floods())
-        return Survey(tuple(self._marks), tuple(sorted(hits)), LineCounts(data, before or [0]))
+        with Counting(data) as counting:
+            with memoryview(data) as view:
+                for base in range(0, len(data), _SLICE):
+                    with view[base : base + _SLICE + longest - 1] as piece:
+                        hits = self._find(piece)
+                    for offset, literal in hits:
+                        if offset < _SLICE:
+                            self._take(base + offset, literal)
+            found = {offset for unit in self._units for offset in unit.offsets()} | set(self._last_of_floods())
+            return Survey(tuple(self._marks), tuple(sorted(found)), counting.result())
 
-    def _find(self, piece: bytes) -> list[tuple[int, int]]:
+    def _find(self, piece: memoryview) -> list[tuple[int, int]]:
         """Hits in one slice; literals that flood it are looked for no longer, except from the end of the log."""
         found: list[tuple[int, int]] = []
         while self._numbers:

@@ -5,17 +5,10 @@ from typing import Any, Final
 
 from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, Notice, Verdict
 from sgdoctor.engines.base import Fact, Phase
-from sgdoctor.report.redact import HIDDEN, Redactor, is_secret_field, redactor, secrets_in, unredacted
+from sgdoctor.report.redact import HIDDEN, Redactor, is_secret_field, redactor_for
 from sgdoctor.rules.model import Text
 
 SCHEMA_VERSION: Final = 1
-
-
-def redactor_for(verdict: Verdict, *, redact: bool) -> Redactor:
-    """Hides the secrets of this log, those included that it names as such only once."""
-    if not redact:
-        return unredacted
-    return redactor(secrets_in({name: fact.value for name, fact in verdict.facts.items()}))
 
 
 def as_data(verdict: Verdict, name: str, lang: str, *, redact: bool = True) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from sgdoctor import __version__
 from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, State, Verdict
 from sgdoctor.diagnosis.wording import phase_label, state_label
 from sgdoctor.messages import say
-from sgdoctor.report.json import redactor_for
-from sgdoctor.report.redact import Redactor
+from sgdoctor.report.redact import Redactor, redactor_for
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text, consequences_text, heading_parts
 from sgdoctor.rules.model import Text

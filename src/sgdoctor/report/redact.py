@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from sgdoctor.diagnosis.model import Verdict
+
 HIDDEN: Final = "***"
 
 _KEY_NAME: Final = (
@@ -99,3 +101,10 @@ def redactor(known: Iterable[str] = ()) -> Redactor:
 def unredacted(text: str) -> str:
     """``text`` as it is (``--no-redact``)."""
     return text
+
+
+def redactor_for(verdict: Verdict, *, redact: bool) -> Redactor:
+    """Hides the secrets of this log, those included that it names as such only once."""
+    if not redact:
+        return unredacted
+    return redactor(secrets_in({name: fact.value for name, fact in verdict.facts.items()}))

@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 from sgdoctor import __version__
 from sgdoctor.diagnosis.model import Diagnosis, Evidence, State, Verdict
-from sgdoctor.report.json import redactor_for
-from sgdoctor.report.redact import Redactor
+from sgdoctor.report.redact import Redactor, redactor_for
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
 from sgdoctor.rules.model import Rule, Severity, Text

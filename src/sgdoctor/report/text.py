@@ -13,8 +13,7 @@ from sgdoctor.diagnosis.wording import phase_label, state_label
 from sgdoctor.engines.base import Fact
 from sgdoctor.messages import say
 from sgdoctor.report.canvas import Canvas
-from sgdoctor.report.json import redactor_for
-from sgdoctor.report.redact import HIDDEN, Redactor, is_secret_field
+from sgdoctor.report.redact import HIDDEN, Redactor, is_secret_field, redactor_for
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text, consequences_text, heading_parts
 from sgdoctor.rules.model import Severity, Text

@@ -4,7 +4,7 @@ from typing import Final
 
 FACTS: Final = frozenset(
     """
-    draft_weights_gib state_slot_mib child_exit_code
+    draft_weights_gib state_slot_mib pools_rest_gib child_exit_code
     version version_min version_max transformers_version torch_version
     model_path architecture quantisation weights_dtype is_hybrid distributed_seconds
     mem_before_weights_gib mem_after_weights_gib weights_gib weights_seconds shards_total shards_loaded

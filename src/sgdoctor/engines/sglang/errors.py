@@ -17,6 +17,7 @@ _FREE: Final = re.compile(rf"of which {_SIZE} is free|already allocated; {_SIZE}
 _HOLDER: Final = re.compile(rf"Process (\d+) has {_SIZE} memory in use")
 _SLOTS: Final = re.compile(r"max_mamba_cache_size=(-?\d+)")
 _SLOT_SIZE: Final = re.compile(r"mamba_cache_per_req=(\d+(?:\.\d+)?) MB")
+_REST: Final = re.compile(r"total_rest_memory=(-?\d+(?:\.\d+)?) GB")
 _RATIO: Final = re.compile(r"mamba_ratio=(\d+)")
 _VIABLE: Final = re.compile(r"minimum viable = 1 - available/pre = (\d\.\d+)")
 _ABOVE: Final = re.compile(r"Raise --mem-fraction-static above (\d\.\d+)")
@@ -69,6 +70,8 @@ def read_figures(text: str) -> ErrorFigures:
         facts["state_slots"] = int(slots[1])
         if size_found := _SLOT_SIZE.search(text):
             facts["state_slot_mib"] = float(size_found[1])
+        if rest := _REST.search(text):
+            facts["pools_rest_gib"] = float(rest[1])
         if ratio := _RATIO.search(text):
             facts["state_slots_needed"] = int(ratio[1])
     if "linear-attention) state cache" in text:

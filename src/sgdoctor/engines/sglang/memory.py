@@ -33,6 +33,7 @@ class Figures:
         slots_needed: slots that one request takes.
         slots_fixed: whether the number of slots was asked for instead of computed.
         padded: whether this version reserves one slot more.
+        printed_rest: memory for the pools as an error printed it.
     """
 
     pre: float | None
@@ -44,10 +45,16 @@ class Figures:
     slots_needed: int | None
     slots_fixed: bool
     padded: bool
+    printed_rest: float | None = None
 
     @property
     def rest(self) -> float | None:
-        """Memory for the pools; None if unknown."""
+        """Memory for the pools; None if unknown.
+
+        What the engine printed counts first: it may have taken its own baseline earlier than "Load weight begin".
+        """
+        if self.printed_rest is not None:
+            return self.printed_rest
         if self.pre is None or self.post is None or self.fraction is None:
             return None
         return self.post - self.pre * (1 - self.fraction)
@@ -103,6 +110,7 @@ def figures(value: Callable[[str], Any], *, slots_from_pool: bool, high: str | N
         slots_needed=value("state_slots_needed"),
         slots_fixed=fixed,
         padded=high is None or version_key(high) >= version_key(_PADDED_SINCE),
+        printed_rest=value("pools_rest_gib"),
     )
 
 
@@ -118,7 +126,7 @@ def state_fraction_min(known: Figures) -> float | None:
     then errs on the safe side. A result of 1 or more means that no fraction helps.
     """
     rest = known.rest
-    if rest is None or known.pre is None or known.post is None or not known.slots_needed or known.slots_fixed:
+    if rest is None or not known.pre or known.fraction is None or not known.slots_needed or known.slots_fixed:
         return None
     share = known.ratio / (1 + known.ratio)
     slot = known.slot_gib
@@ -127,7 +135,7 @@ def state_fraction_min(known: Figures) -> float | None:
             return None
         slot = rest * share / known.slots
     needed = (known.slots_needed + (1 if known.padded else 0)) * slot / share
-    return round(_rounded_up(1 - (known.post - needed - _ROUNDING_GIB) / known.pre), 2)
+    return round(_rounded_up(known.fraction + (needed - rest + _ROUNDING_GIB) / known.pre), 2)
 
 
 def kv_fraction_min(known: Figures, printed: float | None) -> float | None:

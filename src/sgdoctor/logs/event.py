@@ -1,5 +1,6 @@
 """What rules are matched against: a line, a folded traceback, a progress bar, or data that is never matched."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -40,12 +41,19 @@ class Raised:
         message: everything after ``type: `` up to the end of the exception, white space folded to single blanks.
         frames: outermost first; empty for an exception quoted without its stack.
         line: the line on which ``type`` stands.
+        lines: every line that the message stands on, in order; ``line`` is the first of them.
     """
 
     type: str
     message: str
     frames: tuple[Frame, ...]
     line: Line
+    lines: tuple[Line, ...] = ()
+
+    def line_with(self, texts: Iterable[str]) -> Line:
+        """The first line of the message that holds one of ``texts``; ``line`` if none does."""
+        wanted = tuple(texts)
+        return next((line for line in self.lines if any(text in line.text for text in wanted)), self.line)
 
     @property
     def text(self) -> str:

@@ -46,6 +46,7 @@ class OpenTraceback:
         self._raised: list[Raised] = []
         self._type = ""
         self._parts: list[str] = []
+        self._lines: list[Line] = []
         self._size = 0
         self._type_line = line
         self._blanks = 0
@@ -143,7 +144,7 @@ class OpenTraceback:
         if not self._goes_on(line) or len(self._parts) >= MAX_MESSAGE_LINES:
             return Take.ENDED
         self._blanks = 0
-        self._add(text)
+        self._add(line, text)
         return Take.TAKEN
 
     def _goes_on(self, line: Line) -> bool:
@@ -185,12 +186,14 @@ class OpenTraceback:
         self._type = exception[0]
         self._type_line = line
         self._parts = []
+        self._lines = []
         self._size = 0
         self._blanks = 0
-        self._add(exception[1])
+        self._add(line, exception[1])
 
-    def _add(self, text: str) -> None:
+    def _add(self, line: Line, text: str) -> None:
         part = text.strip()
+        self._lines.append(line)
         if self._size < MAX_EVENT_TEXT:
             part = part[:MAX_EVENT_TEXT]
             self._parts.append(part)
@@ -207,7 +210,7 @@ class OpenTraceback:
             line = replace(line, rank=opener.rank, time=line.time or opener.time)
         if len(self._raised) < MAX_CHAIN:
             message = shapes.squeeze(" ".join(self._parts), MAX_EVENT_TEXT)
-            self._raised.append(Raised(self._type, message, tuple(self._frames), line))
+            self._raised.append(Raised(self._type, message, tuple(self._frames), line, tuple(self._lines)))
         self._frames = []
         self._parts = []
         self._type = ""

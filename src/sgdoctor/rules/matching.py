@@ -130,8 +130,8 @@ class _Matcher:
             except TimeoutError:
                 self._slow.append(rule.id)
                 return None
-            weight = max(map(len, matched))
-            return Hit(rule, event, captures, phase, depth, weight, (event.line.number,))
+            proof = event.raised[depth].line_with(matched) if event.raised else event.line
+            return Hit(rule, event, captures, phase, depth, max(map(len, matched)), (proof.number,))
         return None
 
     def _applies(self, rule: Rule, event: Event, phase: PhaseName | None) -> bool:

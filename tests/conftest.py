@@ -1,0 +1,26 @@
+"""What all tests share: the fixture logs, and a home of their own so that no rule or cache of the user plays a part."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).parent.parent
+LOGS = REPO / "fixtures" / "logs"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Configuration, cache and state in a fresh folder; no language or colour setting of the machine."""
+    home = tmp_path_factory.mktemp("home")
+    for variable, folder in (("XDG_CONFIG_HOME", "config"), ("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "state")):
+        os.environ[variable] = str(home / folder)
+    for variable in ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "NO_COLOR", "FORCE_COLOR", "SGDOCTOR_RULES"):
+        os.environ.pop(variable, None)
+    os.environ["LANG"] = "C.UTF-8"
+
+
+@pytest.fixture
+def logs() -> Path:
+    """The folder `fixtures/logs`."""
+    return LOGS

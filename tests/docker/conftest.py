@@ -16,6 +16,7 @@ import pytest
 
 from tests.docker.dockerd import CannotStartError, PrivateDockerd
 from tests.docker.images import BUSYBOX, build_busybox
+from tests.standin.image import IMAGE, build_standin
 
 HERE = Path(__file__).parent
 
@@ -61,6 +62,13 @@ def busybox_image(docker_host: PrivateDockerd) -> str:
     """Name of a 2 MB image with a shell, for containers that only print, wait and die."""
     build_busybox(docker_host)
     return BUSYBOX
+
+
+@pytest.fixture(scope="session")
+def standin_image(docker_host: PrivateDockerd) -> str:
+    """Name of the image with the stand-in for the engine (see tests/standin/README.md)."""
+    build_standin(docker_host)
+    return IMAGE
 
 
 @contextlib.contextmanager

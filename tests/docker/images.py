@@ -13,7 +13,7 @@ BUSYBOX = "sgdoctor-test/busybox:1"
 
 
 class Root:
-    """A root file system as a tar archive in memory, reproducible: no times, owner root."""
+    """A root file system as a tar archive in memory, reproducible: owner root, and the times of the files are given."""
 
     def __init__(self) -> None:
         self._bytes = io.BytesIO()
@@ -29,10 +29,10 @@ class Root:
         entry.type, entry.mode = tarfile.DIRTYPE, 0o755
         self._tar.addfile(entry)
 
-    def file(self, name: str, data: bytes, mode: int = 0o644) -> None:
-        """Add a file."""
+    def file(self, name: str, data: bytes, mode: int = 0o644, changed: int = 0) -> None:
+        """Add a file; `changed` is its time (seconds since 1970)."""
         entry = tarfile.TarInfo(name)
-        entry.size, entry.mode = len(data), mode
+        entry.size, entry.mode, entry.mtime = len(data), mode, changed
         self._tar.addfile(entry, io.BytesIO(data))
 
     def link(self, name: str, target: str) -> None:

@@ -36,7 +36,7 @@ _ANCHORS: Final = (
     "core dumped",
 )
 _ENDS: Final = ("kill_process_tree called", " exited with code ", "serve: error: ", "launch_server.py: error: ")
-# Enough for a line that begins a start: the frames of a traceback stand below its header, the header above.
+# A line that begins a start speaks for itself; a frame of a traceback does so with what stands around it.
 _LOOK_BEFORE: Final = 2 << 10
 _LOOK_AFTER: Final = 12 << 10
 # What the shell and the container engine print belongs to the start that follows.
@@ -131,8 +131,15 @@ def _mark_at(data: Data, offset: int) -> "Mark | None":
     """The event whose line holds the text at ``offset``, if a start may begin or end with it."""
     from sgdoctor.diagnosis.regions import Mark  # noqa: PLC0415
 
-    begin = data.rfind(b"\n", 0, max(0, offset - _LOOK_BEFORE)) + 1 if offset > _LOOK_BEFORE else 0
+    begin = data.rfind(b"\n", max(0, offset - _LOOK_BEFORE), offset) + 1
+    if not begin and offset > _LOOK_BEFORE:
+        return None
     end = min(len(data), offset + _LOOK_AFTER)
+    if b'File "' in data[begin:offset]:
+        begin = data.rfind(b"\n", 0, max(0, offset - _LOOK_BEFORE)) + 1
+    else:
+        found = data.find(b"\n", offset, end)
+        end = end if found < 0 else found + 1
     lines = list(read_lines(data, begin, end))
     number = next((line.number for line in reversed(lines) if line.offset <= offset), 0)
     for event in fold(lines, SGLANG.is_data):

@@ -111,7 +111,7 @@ def undetermined(first: Diagnosis | None, line: int | None, *, failed: bool, rec
     """
     if first is not None:
         title = _bare(first.title)
-        return Text(f"Not determined; possible: {title.en}.", f"无法确定；有可能是：{title.zh}。")
+        return Text(f"It may be this: {title.en}.", f"有可能是：{title.zh}。")
     if line is not None:
         return Text(
             f"It failed, but no rule knows why; the first error is in line {line}.",
@@ -120,14 +120,14 @@ def undetermined(first: Diagnosis | None, line: int | None, *, failed: bool, rec
     if failed:
         return Text("It failed, but this log does not say why.", "已失败，但这份日志没有说明原因。")
     if recognised:
-        return Text("Not determined: this part of the log does not decide it.", "无法确定：这段日志不足以判断。")
+        return Text("This part of the log does not decide it.", "这段日志不足以判断。")
     return Text(
-        "Not determined: no line of a known engine and no known failure in this text.",
-        "无法确定：文本中既没有已知引擎的日志，也没有已知的故障。",
+        "No line of a known engine and no known failure in this text.",
+        "文本中既没有已知引擎的日志，也没有已知的故障。",
     )
 
 
-EMPTY: Final = Text("Not determined: the log is empty.", "无法确定：日志是空的。")
+EMPTY: Final = Text("The log is empty.", "日志是空的。")
 
 
 def _bare(text: Text) -> Text:

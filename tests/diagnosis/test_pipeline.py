@@ -1,0 +1,99 @@
+"""The whole way, on real logs and on logs made to mislead."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sgdoctor.diagnosis.model import State, Verdict
+from sgdoctor.diagnosis.pipeline import diagnose_bytes
+from sgdoctor.rules.base import RuleBase, load_rule_base
+
+
+@pytest.fixture(scope="module")
+def base() -> RuleBase:
+    return load_rule_base()
+
+
+def newest(data: bytes, base: RuleBase) -> Verdict:
+    return diagnose_bytes(data, "test.log", base)[-1]
+
+
+@pytest.fixture(scope="module")
+def dead() -> bytes:
+    return (Path(__file__).parents[2] / "fixtures" / "logs" / "real" / "bcg-decode-dense.log").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def alive() -> bytes:
+    return (Path(__file__).parents[2] / "fixtures" / "logs" / "real" / "boot-dense.log").read_bytes()
+
+
+def test_an_earlier_start_never_explains_a_later_one(dead: bytes, alive: bytes, base: RuleBase) -> None:
+    verdict = newest(dead + alive, base)
+
+    assert (verdict.state, verdict.attempt, verdict.attempts) == (State.HEALTHY, 2, 2)
+    assert verdict.diagnoses == ()
+
+
+def test_the_newest_start_is_judged_and_its_lines_are_numbered_in_the_file(
+    dead: bytes, alive: bytes, base: RuleBase
+) -> None:
+    verdict = newest(alive + dead, base)
+
+    proof = verdict.diagnoses[0].evidence[0]
+    assert verdict.state is State.FAILED
+    assert (alive + dead).split(b"\n")[proof.line - 1].decode() == proof.text
+
+
+FAILURES = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.50 GiB",
+    "RuntimeError: Not enough GPU memory for hybrid (mamba/linear-attention) state cache. Computed max_mamba_cache_size=-2",
+    "TypeError: Unsupported BCG output type: <class 'x'>",
+    "Received sigquit from a child process. It usually means the child failed.",
+)
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize(
+    "around",
+    [
+        "[2026-11-30 10:39:00] Receive: obj=GenerateReqInput(rid='1', text='why {} ?', sampling_params={{}})\n",
+        '{{"messages": [{{"role": "user", "content": "{}"}}]}}\n',
+        "[2026-11-30 10:39:00] server_args=ServerArgs(model_path='/models/{}', tp_size=1)\n",
+    ],
+)
+def test_text_of_others_is_never_a_diagnosis(failure: str, around: str, alive: bytes, base: RuleBase) -> None:
+    ready = alive.index(b"\n", alive.index(b"fired up and ready")) + 1
+    body = alive[:ready] + around.format(failure).encode() + alive[ready:]
+
+    verdict = newest(body, base)
+
+    assert [found.rule.id for found in verdict.diagnoses] == []
+
+
+def test_an_empty_log_has_an_answer(base: RuleBase) -> None:
+    assert newest(b"", base).state is State.UNDETERMINED
+
+
+@given(st.lists(st.one_of(st.binary(max_size=80), st.sampled_from([text.encode() for text in FAILURES])), max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_no_input_makes_it_raise(parts: list[bytes]) -> None:
+    verdicts = diagnose_bytes(b"\n".join(parts), "test.log", load_rule_base(), all_attempts=True)
+
+    assert verdicts
+    assert all(verdict.summary.en and verdict.summary.zh for verdict in verdicts)
+
+
+def test_the_start_of_every_real_log_reads_without_an_alarm(logs: Path, base: RuleBase) -> None:
+    """What a person sees who asks while a healthy server is still starting."""
+    alarms = []
+    for log in sorted((logs / "real").glob("boot-*.log")):
+        lines = log.read_bytes().splitlines(keepends=True)
+        for share in range(1, 10):
+            verdict = newest(b"".join(lines[: len(lines) * share // 10]), base)
+            if verdict.state not in (State.STARTING, State.HEALTHY, State.DEGRADED):
+                alarms.append((log.name, share, verdict.summary.en))
+
+    assert alarms == []

@@ -1,0 +1,129 @@
+"""What of a large log is read, and that it gives the same answer as reading all of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sgdoctor.diagnosis import line_counts, pipeline, regions
+from sgdoctor.diagnosis.model import Verdict
+from sgdoctor.logs.literals import build_index
+from sgdoctor.rules.base import RuleBase, load_rule_base
+
+
+@pytest.fixture(scope="module")
+def base() -> RuleBase:
+    return load_rule_base()
+
+
+def answer(verdict: Verdict) -> object:
+    return (
+        verdict.state,
+        verdict.attempt,
+        verdict.attempts,
+        (verdict.first_line, verdict.last_line),
+        [(found.rule.id, found.severity, [e.line for e in found.evidence]) for found in verdict.diagnoses],
+        [notice.rule for notice in verdict.notices],
+        {name: fact.value for name, fact in verdict.facts.items()},
+    )
+
+
+LOGS = (
+    "boot-dense", "bcg-decode-hybrid", "cli-typo-flag", "cli-article-launch-script", "cfg-moe-layertypes-short",
+    "oom-weights", "article27-mfs-0.80", "sigterm-busy",
+)  # fmt: skip
+
+
+def test_windows_give_the_answer_of_the_whole_log(logs: Path, base: RuleBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {name: (logs / "real" / f"{name}.log").read_bytes().rstrip(b"\n") + b"\n" for name in LOGS}
+    texts["all of them"] = b"".join(texts.values())
+    texts["a crash loop"] = texts["cli-typo-flag"] * 3 + texts["bcg-decode-hybrid"] * 3
+    whole = {name: answer(pipeline.diagnose_bytes(text, name, base)[-1]) for name, text in texts.items()}
+    monkeypatch.setattr(pipeline, "WHOLE_BELOW", 0)
+
+    windows = {name: answer(pipeline.diagnose_bytes(text, name, base)[-1]) for name, text in texts.items()}
+
+    assert whole == windows
+
+
+def test_all_attempts_of_a_large_log(logs: Path, base: RuleBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (logs / "real" / "bcg-decode-dense.log").read_bytes() * 3 + (logs / "real" / "boot-dense.log").read_bytes()
+    monkeypatch.setattr(pipeline, "WHOLE_BELOW", 0)
+
+    verdicts = pipeline.diagnose_bytes(text, "x", base, all_attempts=True)
+
+    assert [(verdict.attempt, verdict.attempts, verdict.state.value) for verdict in verdicts] == [
+        (1, 4, "failed"),
+        (2, 4, "failed"),
+        (3, 4, "failed"),
+        (4, 4, "healthy"),
+    ]
+
+
+def surveyed(
+    data: bytes, *literals: bytes, look: Callable[[int], regions.Mark | None] = lambda _: None
+) -> regions.Survey:
+    return regions.survey(data, build_index(literals), literals, literals[:1], look)
+
+
+def test_a_log_of_nothing_but_hits_keeps_the_first_and_the_last() -> None:
+    data = b"CUDA out of memory\n" * 200_000 + b"the rare text\n" + b"CUDA out of memory\n" * 1000
+
+    survey = surveyed(data, b"no such marker", b"CUDA out of memory", b"the rare text")
+
+    assert len(survey.hits) < 40
+    assert survey.hits[0] == 0
+    assert survey.hits[-1] == len(data) - 19
+    assert data.index(b"the rare text") in survey.hits
+
+
+def test_literals_across_slices_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regions, "_SLICE", 64)
+    data = b"." * 60 + b"needle in hay" + b"." * 55 + b"needle in hay"
+
+    assert surveyed(data, b"no such marker", b"needle in hay").hits == (60, 128)
+
+
+@given(
+    st.lists(st.integers(0, 400), max_size=12),
+    st.lists(st.integers(0, 60), min_size=1, max_size=60),
+    st.integers(0, 200),
+)
+@settings(max_examples=200)
+def test_windows_are_whole_lines_in_order_and_hold_every_hit(hits: list[int], lengths: list[int], start: int) -> None:
+    data = b"".join(b"x" * length + b"\n" for length in lengths)
+    start = data.rfind(b"\n", 0, start) + 1
+    hits = sorted({hit for hit in hits if start <= hit < len(data)})
+    edge, around = regions._EDGE, regions._AROUND
+    regions._EDGE, regions._AROUND = 20, 16
+    try:
+        windows = regions.windows(data, start, hits)
+    finally:
+        regions._EDGE, regions._AROUND = edge, around
+
+    assert all(any(begin <= hit < end for begin, end in windows) for hit in hits)
+    assert all(begin == start or data[begin - 1 : begin] == b"\n" for begin, _ in windows)
+    assert all(end == len(data) or data[end - 1 : end] == b"\n" for _, end in windows)
+    assert [edge for window in windows for edge in window] == sorted(edge for window in windows for edge in window)
+
+
+@given(st.lists(st.integers(0, 30), max_size=40))
+def test_lines_are_numbered_from_one(lengths: list[int]) -> None:
+    data = b"".join(b"x" * length + b"\n" for length in lengths)
+    counts = line_counts.LineCounts(data, line_counts.count(data))
+
+    assert [counts.number_at(at) for at in range(len(data))] == [data[:at].count(b"\n") + 1 for at in range(len(data))]
+
+
+def test_a_child_counts_as_this_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_counts, "_WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(line_counts.threading, "active_count", lambda: 1)
+    data = b"one\ntwo\n\n" * 1_000_000
+
+    with line_counts.Counting(data) as counting:
+        counts = counting.result()
+
+    assert counts.number_at(len(data)) == 3_000_001
+    assert counts.number_at(line_counts.STEP + 5) == data[: line_counts.STEP + 5].count(b"\n") + 1

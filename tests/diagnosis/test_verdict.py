@@ -1,0 +1,204 @@
+"""How an attempt stands, and what is said about it."""
+
+import pytest
+
+from sgdoctor.diagnosis.model import State
+from sgdoctor.diagnosis.verdict import LiveClock
+from sgdoctor.engines.base import PhaseName
+from sgdoctor.launch.change import Change
+from sgdoctor.logs.event import EventKind
+from sgdoctor.rules.model import Confidence, FixSpec, Severity, Text
+from tests.diagnosis.samples import consequence, event, hit, judged, reading, rule
+
+EMPTY = Text("", "")
+POSSIBLE = rule("P", confidence=Confidence.POSSIBLE)
+
+
+def test_a_fatal_cause_is_failed() -> None:
+    verdict = judged([hit(rule("A"), event(10), phase=PhaseName.GRAPH_CAPTURE)])
+
+    assert verdict.state is State.FAILED
+    assert verdict.summary == Text(
+        "The start failed at graph capture: title A.", "启动在“CUDA 图捕获”阶段失败：标题 A。"
+    )
+
+
+def test_a_quoted_line_without_any_engine_is_failed_too() -> None:
+    assert judged([hit(rule("A"), event(1))], reading(recognised=False)).state is State.FAILED
+
+
+def test_a_mere_possibility_needs_another_sign_of_death() -> None:
+    alone = judged([hit(POSSIBLE, event(10))])
+    dead = judged([hit(POSSIBLE, event(10)), hit(consequence("KILL"), event(11))])
+
+    assert (alone.state, dead.state) == (State.UNDETERMINED, State.FAILED)
+
+
+@pytest.mark.parametrize(
+    ("of", "state"),
+    [
+        (reading(phases=((PhaseName.ARGS, 1),)), State.STARTING),
+        (reading(ready=9, ready_seconds=(46.2, 9)), State.HEALTHY),
+        (reading(ready=9, shutdown=20), State.HEALTHY),
+        (reading(decode_lines=(3, 2)), State.STARTING),
+        (reading(recognised=False), State.UNDETERMINED),
+    ],
+)
+def test_nothing_hit(of, state) -> None:
+    assert judged([], of, [event(1)]).state is state
+
+
+def test_decode_lines_alone_are_a_server_at_work() -> None:
+    verdict = judged([], reading(decode_lines=(3, 2)), [event(2, "Decode batch")])
+
+    assert verdict.state is State.HEALTHY
+
+
+def test_a_degraded_rule_degrades_a_server_that_is_ready() -> None:
+    found = [hit(rule("W", Severity.DEGRADED), event(5))]
+
+    assert judged(found, reading(ready=9)).state is State.DEGRADED
+    assert judged(found, reading(phases=((PhaseName.ARGS, 1),))).state is State.STARTING
+
+
+def test_notices_do_not_degrade() -> None:
+    verdict = judged(
+        [hit(rule("N", Severity.NOTICE), event(5)), hit(rule("B", Severity.BENIGN), event(6))], reading(ready=9)
+    )
+
+    assert verdict.state is State.HEALTHY
+    assert [(notice.rule, notice.line, notice.count) for notice in verdict.notices] == [("N", 5, 1), ("B", 6, 1)]
+
+
+def test_an_unknown_exception_that_ends_the_start_is_shown_and_not_guessed_at() -> None:
+    verdict = judged([], events=[event(1), event(7, "ValueError: never seen", raised=["ValueError"])])
+
+    assert verdict.state is State.UNDETERMINED
+    assert verdict.unexplained is not None
+    assert (verdict.unexplained.line, verdict.unexplained.text) == (7, "ValueError: never seen")
+
+
+def test_an_unknown_exception_before_ready_is_no_failure() -> None:
+    verdict = judged([], reading(ready=9), [event(7, raised=["ValueError"]), event(9)])
+
+    assert (verdict.state, verdict.unexplained) == (State.HEALTHY, None)
+
+
+def test_an_unknown_exception_while_serving_degrades() -> None:
+    verdict = judged([], reading(ready=3), [event(3), event(7, raised=["ValueError"])])
+
+    assert verdict.state is State.DEGRADED
+    assert verdict.unexplained is not None
+
+
+def test_an_unknown_exception_after_which_the_server_died_is_undetermined() -> None:
+    crash = event(7, raised=["ValueError"])
+
+    verdict = judged([hit(consequence("KILL"), event(8))], reading(ready=3), [event(3), crash, event(8)])
+
+    assert verdict.state is State.UNDETERMINED
+    assert verdict.unexplained is not None
+    assert verdict.unexplained.line == 7
+
+
+def test_an_unknown_exception_that_the_start_went_on_from() -> None:
+    events = [event(7, raised=["ValueError"], seconds=0), event(8, seconds=20)]
+
+    assert judged([], reading(phases=((PhaseName.ARGS, 1),)), events).state is State.STARTING
+
+
+def test_a_stop_by_the_user_is_no_exception() -> None:
+    verdict = judged([], reading(ready=3, shutdown=7), [event(3), event(7, raised=["KeyboardInterrupt"])])
+
+    assert verdict.state is State.HEALTHY
+
+
+def test_an_exit_code_without_a_cause_is_undetermined() -> None:
+    end = event(9, "exited with code 1", kind=EventKind.EXIT)
+
+    verdict = judged([], reading(exit_code=(1, 9)), [event(1), end])
+
+    assert verdict.state is State.UNDETERMINED
+    assert verdict.unexplained is not None
+    assert verdict.unexplained.line == 9
+
+
+def test_exit_code_0_before_ready_is_a_failure_after_it_is_none() -> None:
+    end = event(9, "exited with code 0", kind=EventKind.EXIT)
+
+    assert judged([], reading(exit_code=(0, 9)), [event(1), end]).state is State.UNDETERMINED
+    assert judged([], reading(exit_code=(0, 9), ready=5), [event(1), end]).state is State.HEALTHY
+
+
+def test_stalled_only_while_live_and_beyond_what_the_phase_may_take() -> None:
+    of = reading(phases=((PhaseName.ARGS, 1), (PhaseName.GRAPH_CAPTURE, 5)))
+
+    states = [judged([], of, [event(5)], live=LiveClock(idle, 900)).state for idle in (200, 700)]
+
+    assert states == [State.STARTING, State.STALLED]
+
+
+def test_no_log_at_all() -> None:
+    verdict = judged([], reading(recognised=False))
+
+    assert (verdict.state, verdict.summary.en) == (State.UNDETERMINED, "The log is empty.")
+
+
+def test_the_version_is_a_range_where_only_bounds_are_known() -> None:
+    versions = [
+        judged([], reading(**facts)).version
+        for facts in (
+            {"version": ("0.5.15", 1)},
+            {"version_min": ("0.5.14", 1), "version_max": ("0.5.15", 1)},
+            {"version_min": ("0.5.14", 1), "version_max": ("0.5.14", 1)},
+            {"version_min": ("0.5.14", 1)},
+            {"version_max": ("0.5.9", 1)},
+            {},
+        )
+    ]
+
+    assert versions == ["0.5.15", "0.5.14-0.5.15", "0.5.14", ">=0.5.14", "<=0.5.9", ""]
+
+
+def fix(id_: str, **fields: object) -> FixSpec:
+    return FixSpec(id_, fields.pop("summary", Text(id_, id_)), EMPTY, **fields)  # type: ignore[arg-type]
+
+
+def test_fixes_are_chosen_by_condition_and_version_and_filled_in() -> None:
+    raised = (Change("flag.set", "--mem-fraction-static", "{state_fraction_min:.2f}"),)
+    fixes = (
+        fix("too-old", versions={"sglang": ">=0.5.20"}),
+        fix("wrong", when="slots > 100"),
+        fix("right", when="slots == 4 and ready == False", changes=raised, summary=Text("to {slots}", "到 {slots}")),
+    )
+
+    of = reading(version=("0.5.15", 1), state_fraction_min=(0.9, 1))
+    verdict = judged([hit(rule("A", fixes=fixes), event(10), slots=4)], of)
+
+    assert [(found.id, found.summary.zh, found.changes[0].value) for found in verdict.diagnoses[0].fixes] == [
+        ("right", "到 4", "0.90")
+    ]
+
+
+def test_a_change_without_its_number_is_left_out_and_a_summary_without_it_drops_the_fix() -> None:
+    unknown = (Change("flag.set", "--x", "{nobody_knows}"), Change("flag.unset", "--y"))
+    fixes = (fix("partly", changes=unknown), fix("useless", summary=Text("set it to {nobody_knows}", "")))
+
+    verdict = judged([hit(rule("A", fixes=fixes), event(10))])
+
+    assert [(found.id, found.changes) for found in verdict.diagnoses[0].fixes] == [
+        ("partly", (Change("flag.unset", "--y"),))
+    ]
+
+
+def test_a_condition_that_cannot_be_read_offers_nothing() -> None:
+    verdict = judged([hit(rule("A", fixes=(fix("broken", when="import os"),)), event(10))])
+
+    assert verdict.diagnoses[0].fixes == ()
+
+
+def test_text_from_the_log_cannot_steer_the_terminal_through_a_title() -> None:
+    verdict = judged([hit(rule("A", title=Text("for {name}", "")), event(10), name="\x1b[31mred\u202e\x07")])
+
+    assert "\x1b" not in verdict.diagnoses[0].title.en
+    assert verdict.diagnoses[0].title.en.isprintable()

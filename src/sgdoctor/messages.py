@@ -63,8 +63,6 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "error.stdin_twice": ("'-' can be given only once", "“-” 只能给一次"),
     "error.no_rule": ("there is no rule {given}{hint}", "没有规则 {given}{hint}"),
     "error.rules_folder": ("{given} is not a folder", "{given} 不是目录"),
-    "error.output": ("cannot write the output: {text}", "无法写出结果：{text}"),
-    "error.memory": ("not enough memory to read {name}", "内存不足，无法读取 {name}"),
     "error.internal": (
         (
             "internal error ({text}). Please report it, with the command and, if you can, the log. "
@@ -85,7 +83,6 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "report.fixes": ("What to do", "怎么办"),
     "report.no_fix": ("No cure is known for these values.", "对于这些数值，尚无已知的修复办法。"),
     "report.cost": ("Cost: {text}", "代价：{text}"),
-    "report.also": ("Also", "另外"),
     "report.consequences": ("Only consequences: {list}", "只是后果：{list}"),
     "report.consequence": ("{rule} (line {line})", "{rule}（第 {line} 行）"),
     "report.and_more": ("and {count} more", "以及另外 {count} 个"),
@@ -110,7 +107,6 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "report.phases_title": ("Course of the start", "启动过程"),
     "report.facts_title": ("Read from the log", "从日志中读到"),
     "report.unfinished": ("not finished", "未完成"),
-    "report.running": ("running", "进行中"),
     "report.derived": ("computed", "计算得出"),
     "report.fixed_in": ("Fixed upstream in {versions}.", "上游已在 {versions} 中修复。"),
     "safety.safe": ("safe", "安全"),
@@ -138,8 +134,6 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         "由 sgdoctor {version} 生成；机密信息已隐去。",
     ),
     "report.footer_plain": ("Made by sgdoctor {version}.", "由 sgdoctor {version} 生成。"),
-    "report.engine": ("Engine", "引擎"),
-    "report.unknown_engine": ("no known engine", "未识别出引擎"),
     "report.phase": ("phase", "阶段"),
     "report.seconds": ("seconds", "秒"),
     "report.memory": ("GiB", "GiB"),

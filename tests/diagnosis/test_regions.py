@@ -96,12 +96,10 @@ def test_windows_are_whole_lines_in_order_and_hold_every_hit(hits: list[int], le
     data = b"".join(b"x" * length + b"\n" for length in lengths)
     start = data.rfind(b"\n", 0, start) + 1
     hits = sorted({hit for hit in hits if start <= hit < len(data)})
-    edge, around = regions._EDGE, regions._AROUND
-    regions._EDGE, regions._AROUND = 20, 16
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(regions, "_EDGE", 20)
+        patch.setattr(regions, "_AROUND", 16)
         windows = regions.windows(data, start, hits)
-    finally:
-        regions._EDGE, regions._AROUND = edge, around
 
     assert all(any(begin <= hit < end for begin, end in windows) for hit in hits)
     assert all(begin == start or data[begin - 1 : begin] == b"\n" for begin, _ in windows)
@@ -119,7 +117,7 @@ def test_lines_are_numbered_from_one(lengths: list[int]) -> None:
 
 def test_a_child_counts_as_this_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_counts, "_WORTH_A_PROCESS", 0)
-    monkeypatch.setattr(line_counts.threading, "active_count", lambda: 1)
+    monkeypatch.setattr("threading.active_count", lambda: 1)
     data = b"one\ntwo\n\n" * 1_000_000
 
     with line_counts.Counting(data) as counting:

@@ -4,7 +4,7 @@ import pytest
 
 from sgdoctor.diagnosis.model import State
 from sgdoctor.diagnosis.verdict import LiveClock
-from sgdoctor.engines.base import PhaseName
+from sgdoctor.engines.base import PhaseName, Reading
 from sgdoctor.launch.change import Change
 from sgdoctor.logs.event import EventKind
 from sgdoctor.rules.model import Confidence, FixSpec, Severity, Text
@@ -44,7 +44,7 @@ def test_a_mere_possibility_needs_another_sign_of_death() -> None:
         (reading(recognised=False), State.UNDETERMINED),
     ],
 )
-def test_nothing_hit(of, state) -> None:
+def test_nothing_hit(of: Reading, state: State) -> None:
     assert judged([], of, [event(1)]).state is state
 
 
@@ -145,17 +145,16 @@ def test_no_log_at_all() -> None:
 
 
 def test_the_version_is_a_range_where_only_bounds_are_known() -> None:
-    versions = [
-        judged([], reading(**facts)).version
-        for facts in (
-            {"version": ("0.5.15", 1)},
-            {"version_min": ("0.5.14", 1), "version_max": ("0.5.15", 1)},
-            {"version_min": ("0.5.14", 1), "version_max": ("0.5.14", 1)},
-            {"version_min": ("0.5.14", 1)},
-            {"version_max": ("0.5.9", 1)},
-            {},
-        )
+    bounds = [
+        reading(version=("0.5.15", 1)),
+        reading(version_min=("0.5.14", 1), version_max=("0.5.15", 1)),
+        reading(version_min=("0.5.14", 1), version_max=("0.5.14", 1)),
+        reading(version_min=("0.5.14", 1)),
+        reading(version_max=("0.5.9", 1)),
+        reading(),
     ]
+
+    versions = [judged([], of).version for of in bounds]
 
     assert versions == ["0.5.15", "0.5.14-0.5.15", "0.5.14", ">=0.5.14", "<=0.5.9", ""]
 

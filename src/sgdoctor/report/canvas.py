@@ -16,10 +16,16 @@ _MIN_WIDTH: Final = 24
 _LEAST_ROOM: Final = 12
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leaves a broken pipe to the command line, where Rich would end the process with code 1."""
+        raise BrokenPipeError
+
+
 def console_for(stream: IO[str], environment: Mapping[str, str] | None = None) -> Console:
     """A console that prints nothing but what it is told: no markup, no emoji codes, no highlighting of log text."""
     variables = dict(os.environ if environment is None else environment)
-    console = Console(
+    console = _Console(
         file=stream,
         markup=False,
         emoji=False,

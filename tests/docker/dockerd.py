@@ -8,6 +8,7 @@ Needs root and, on Debian (a missing one of these skips the tests here and fails
 """
 
 import contextlib
+import ctypes
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import docker
@@ -23,6 +24,7 @@ import docker
 PROGRAMS = ("dockerd", "containerd", "runc", "iptables", "busybox", "ip", "unshare", "nsenter", "setpriv", "mount")
 START_LIMIT_S = 30.0
 STOP_LIMIT_S = 40.0
+CLONE_NEWNET = 0x40000000
 CGROUPS = Path("/sys/fs/cgroup")
 
 # dockerd offers `--gpus` only if it finds this program on its PATH when it starts; runc then calls it before the
@@ -78,6 +80,17 @@ class PrivateDockerd:
         command = ["nsenter", "-t", str(self.pid), "--net", *argv]
         return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
 
+    @contextlib.contextmanager
+    def network(self) -> Iterator[None]:
+        """Within it, the sockets that this thread opens are in the daemon's network namespace."""
+        own, theirs = Path("/proc/thread-self/ns/net"), Path(f"/proc/{self.pid}/ns/net")
+        with own.open() as home, theirs.open() as away:
+            _enter_network(away.fileno())
+            try:
+                yield
+            finally:
+                _enter_network(home.fileno())
+
     def start(self) -> None:
         """Start the daemon and wait until it answers.
 
@@ -106,8 +119,12 @@ class PrivateDockerd:
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """SIGKILL: the daemon vanishes, the containers' processes go on."""
+        """SIGKILL: the daemon and its containerd vanish, the containers' processes go on."""
+        containerd = Path("/proc") / (self.folder / "exec/containerd/containerd.pid").read_text()
         self._end(signal.SIGKILL)
+        # The next daemon takes containerd's zombie for a running one and waits for its socket in vain.
+        while containerd.exists():
+            time.sleep(0.01)
 
     def remove_containers(self) -> None:
         """Remove every container, running or not, with its anonymous volumes."""
@@ -122,12 +139,24 @@ class PrivateDockerd:
             # Before the stop: a container that ignores SIGTERM would hold it up for ten seconds.
             self.remove_containers()
         self._end(signal.SIGTERM)
+        self._kill_left_overs()
         self._holder.kill()
         self._holder.wait()
         shutil.rmtree(self.folder)
         for cgroup in _docker_cgroups() - self._cgroups_before:
             with contextlib.suppress(OSError):  # not empty: another daemon has come to use it meanwhile
                 cgroup.rmdir()
+
+    def _kill_left_overs(self) -> None:
+        """What a daemon that failed leaves running: its shims, which are in its namespaces, and its containers."""
+        ours = Path(f"/proc/{self.pid}/ns/mnt").stat().st_ino
+        containers = [folder.name for folder in self.folder.glob("data/containers/*")]
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                cgroup = (process / "cgroup").read_text()
+                inside = (process / "ns/mnt").stat().st_ino == ours and int(process.name) != self.pid
+                if inside or any(name in cgroup for name in containers):
+                    os.kill(int(process.name), signal.SIGKILL)
 
     def _program(self, name: str, text: str) -> None:
         path = self.folder / "bin" / name
@@ -157,6 +186,12 @@ class PrivateDockerd:
             self._daemon.kill()
             self._daemon.wait()
             self._daemon = None
+
+
+def _enter_network(descriptor: int) -> None:
+    # os.setns came with Python 3.12.
+    if ctypes.CDLL(None, use_errno=True).setns(descriptor, CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
 
 
 def _hold_namespaces() -> subprocess.Popen[bytes]:

@@ -1,10 +1,12 @@
 """The private daemon runs containers, comes back on its data, and disturbs nothing."""
 
+import socket
 import subprocess
 import time
 from pathlib import Path
 
 import docker
+import pytest
 
 from tests.docker.dockerd import PrivateDockerd
 
@@ -90,3 +92,25 @@ def test_daemon_comes_back_with_its_containers(
     made.reload()
 
     assert made.status == "running"
+
+
+def test_killed_daemon_comes_back(
+    docker_host: PrivateDockerd, docker_client: docker.DockerClient, busybox_image: str
+) -> None:
+    made = docker_client.containers.run(busybox_image, ["sleep", "60"], detach=True)
+
+    docker_host.kill()
+    docker_host.start()
+
+    assert [found.id for found in docker_client.containers.list(all=True)] == [made.id]
+
+
+def test_sockets_of_this_thread_enter_the_daemons_network(docker_host: PrivateDockerd) -> None:
+    with docker_host.network(), socket.socket() as inside:
+        inside.bind(("127.0.0.1", 0))
+        inside.listen()
+        port = inside.getsockname()[1]
+        socket.create_connection(("127.0.0.1", port)).close()
+
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))

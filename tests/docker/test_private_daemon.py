@@ -10,6 +10,9 @@ import pytest
 
 from tests.docker.dockerd import PrivateDockerd
 
+# A shell without a trap ignores SIGTERM as process 1, and a daemon waits ten seconds for it.
+OBEDIENT = ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.1; done"]
+
 
 def links() -> str:
     return subprocess.run(["ip", "-brief", "link"], capture_output=True, text=True, check=True).stdout
@@ -84,8 +87,7 @@ def test_missing_gpu_driver_is_told_in_the_state(
 def test_daemon_comes_back_with_its_containers(
     docker_host: PrivateDockerd, docker_client: docker.DockerClient, busybox_image: str
 ) -> None:
-    loop = ["sh", "-c", "trap 'exit 0' TERM; echo started; while :; do sleep 0.1; done"]
-    made = docker_client.containers.run(busybox_image, loop, detach=True, restart_policy={"Name": "unless-stopped"})
+    made = docker_client.containers.run(busybox_image, OBEDIENT, detach=True, restart_policy={"Name": "unless-stopped"})
 
     docker_host.stop()
     docker_host.start()
@@ -97,7 +99,7 @@ def test_daemon_comes_back_with_its_containers(
 def test_killed_daemon_comes_back(
     docker_host: PrivateDockerd, docker_client: docker.DockerClient, busybox_image: str
 ) -> None:
-    made = docker_client.containers.run(busybox_image, ["sleep", "60"], detach=True)
+    made = docker_client.containers.run(busybox_image, OBEDIENT, detach=True)
 
     docker_host.kill()
     docker_host.start()

@@ -67,7 +67,7 @@ def test_notices_do_not_degrade() -> None:
     )
 
     assert verdict.state is State.HEALTHY
-    assert [(notice.rule, notice.line, notice.count) for notice in verdict.notices] == [("N", 5, 1), ("B", 6, 1)]
+    assert [(notice.rule, notice.line, notice.occurrences) for notice in verdict.notices] == [("N", 5, 1), ("B", 6, 1)]
 
 
 def test_an_unknown_exception_that_ends_the_start_is_shown_and_not_guessed_at() -> None:

@@ -58,7 +58,7 @@ def verdict(**changes: object) -> Verdict:
                 "ready",
             ),
         ),
-        count=2,
+        occurrences=2,
     )
     fields = {
         "state": State.FAILED,

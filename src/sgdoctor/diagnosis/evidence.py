@@ -1,13 +1,13 @@
 """Lines of the log as they are quoted: bounded, with their context, and harmless to a terminal."""
 
 import mmap
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from sgdoctor.diagnosis.model import Evidence
 from sgdoctor.logs.line import Line
+from sgdoctor.patterns import lazy_pattern
 
 Data = mmap.mmap | bytes
 """The bytes of a log."""
@@ -17,10 +17,10 @@ MAX_QUOTE: Final = 1000
 CONTEXT_LINES: Final = 2
 
 # CSI and OSC sequences, then the two-byte escapes; an unfinished OSC ends with its line.
-_ESCAPES: Final = re.compile(
+_ESCAPES: Final = lazy_pattern(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x9b[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]"
 )
-_BREAKS: Final = re.compile(r"[\t\r\n\v\f\u2028\u2029\x85]+")
+_BREAKS: Final = lazy_pattern(r"[\t\r\n\v\f\u2028\u2029\x85]+")
 # Characters that turn the direction of text around or cannot be seen can make a quoted line say something else.
 _HIDDEN_CATEGORIES: Final = ("Cc", "Cf", "Cs", "Co")
 _VISIBLE_FORMATS: Final = frozenset("\u200c\u200d")

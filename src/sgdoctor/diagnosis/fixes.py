@@ -1,7 +1,6 @@
 """Which fixes of a rule apply to this log, with the numbers of this log in them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from sgdoctor.diagnosis.course import Course
@@ -65,4 +64,4 @@ def _change(change: Change, names: Mapping[str, Any]) -> Change | None:
     value = None if change.value is None else fill_value(change.value, names)
     if name is None or (value is None and change.value is not None):
         return None
-    return replace(change, name=printable(name), value=None if value is None else printable(value))
+    return change._replace(name=printable(name), value=None if value is None else printable(value))

@@ -1,8 +1,8 @@
 """The answer: what went wrong in an attempt, why, and what cures it; plain data in both languages."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from sgdoctor.engines.base import Fact, Phase
 from sgdoctor.launch.change import Change
@@ -20,8 +20,7 @@ class State(StrEnum):
     UNDETERMINED = "undetermined"
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """A line that a statement rests on.
 
     Attributes:
@@ -37,8 +36,7 @@ class Evidence:
     after: tuple[tuple[int, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """A fix that applies to this log: names are filled in."""
 
     id: str
@@ -49,8 +47,7 @@ class Fix:
     verify: str
 
 
-@dataclass(frozen=True, slots=True)
-class Consequence:
+class Consequence(NamedTuple):
     """Something that happened only because of the diagnosis it stands under."""
 
     rule: str
@@ -58,8 +55,7 @@ class Consequence:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(NamedTuple):
     """One thing that is wrong.
 
     Attributes:
@@ -71,7 +67,7 @@ class Diagnosis:
         ranks: rank tags on which it happened, sorted; empty for one card.
         consequences: what it led to.
         fixes: what cures it, the best first.
-        count: how many events of the attempt it covers.
+        occurrences: how many events of the attempt it covers.
     """
 
     rule: Rule
@@ -83,11 +79,10 @@ class Diagnosis:
     ranks: tuple[str, ...]
     consequences: tuple[Consequence, ...]
     fixes: tuple[Fix, ...]
-    count: int = 1
+    occurrences: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(NamedTuple):
     """Something that looks alarming and is not, or is worth knowing.
 
     Attributes:
@@ -96,7 +91,7 @@ class Notice:
         title: one line.
         cause: why it is harmless, or why it is worth knowing.
         line: number of its first line.
-        count: how many events of the attempt it covers.
+        occurrences: how many events of the attempt it covers.
     """
 
     rule: str
@@ -104,11 +99,10 @@ class Notice:
     title: Text
     cause: Text
     line: int
-    count: int
+    occurrences: int
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The answer for one attempt.
 
     Attributes:

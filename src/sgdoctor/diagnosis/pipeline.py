@@ -1,7 +1,6 @@
 """From the bytes of a log to the verdicts on its starts."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from sgdoctor.diagnosis.course import Course
@@ -92,7 +91,7 @@ def diagnose_bytes(
 def _judge(events: Sequence[Event], place: Place, base: RuleBase, quotes: Quotes, live: LiveClock | None) -> Verdict:
     reading = SGLANG.read(events)
     if live is not None:
-        reading = replace(reading, facts={**reading.facts, **live.facts(place.last_line)})
+        reading = reading._replace(facts={**reading.facts, **live.facts(place.last_line)})
     hits = match_attempt(base, events, reading)
     course = Course.of(events, reading)
     engine = SGLANG.name if reading.recognised else ""

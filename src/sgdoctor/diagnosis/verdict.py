@@ -1,7 +1,7 @@
 """From causes to the answer: how the attempt stands, and what is said about it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sgdoctor.diagnosis import wording
@@ -117,7 +117,7 @@ def judge(
         engine=engine,
         version=_version(course.reading.facts),
     )
-    return replace(verdict, summary=_summary(verdict, explanation, course, live, died=died))
+    return verdict._replace(summary=_summary(verdict, explanation, course, live, died=died))
 
 
 # ---------------------------------------------------------------- state
@@ -227,7 +227,7 @@ def _diagnosis(finding: Finding, course: Course, quotes: Quotes) -> Diagnosis:
         ranks=finding.ranks,
         consequences=tuple(_consequences(finding, course)),
         fixes=fixes_for(rule, names),
-        count=len(finding.hits),
+        occurrences=len(finding.hits),
     )
 
 
@@ -251,7 +251,7 @@ def _notice(finding: Finding, course: Course) -> Notice:
         title=fill_text(finding.rule.title, names),
         cause=fill_text(finding.rule.cause, names),
         line=finding.first.event.line.number,
-        count=len(finding.hits),
+        occurrences=len(finding.hits),
     )
 
 

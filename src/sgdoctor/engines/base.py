@@ -1,10 +1,9 @@
 """What the rest of sgdoctor asks of an engine."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sgdoctor.logs.event import Event
 from sgdoctor.logs.line import Line
@@ -27,8 +26,7 @@ class PhaseName(StrEnum):
     SHUTDOWN = "shutdown"
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """A typed value read from an attempt.
 
     Attributes:
@@ -44,8 +42,7 @@ class Fact:
     derived: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(NamedTuple):
     """One stage of a start.
 
     Attributes:
@@ -67,8 +64,7 @@ class Phase:
     done: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What an engine reads from the events of one attempt.
 
     Attributes:

@@ -1,7 +1,6 @@
 """One typed edit of a launch."""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 KINDS: Final = frozenset(
     {
@@ -34,8 +33,7 @@ KINDS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One edit.
 
     Attributes:

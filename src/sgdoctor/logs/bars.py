@@ -1,14 +1,14 @@
 """Progress bars as tqdm draws them."""
 
-import re
+from sgdoctor.patterns import lazy_pattern
 
 # tqdm's own form is "desc:  50%|####    | 1/2 [00:10<00:10, 10.52s/it]"; weight loaders set
 # bar_format="{desc}: {percentage:3.0f}% Completed | {n_fmt}/{total_fmt} [...]" (SGLang weight_utils.py).
-_BAR = re.compile(
+_BAR = lazy_pattern(
     r"(?P<bar>[^|%]{0,200}?(?P<percent>\d{1,3})%(?:\|[^|]{0,400}\|| Completed \|) ?"
     r"[\d.]+[kMGT]?/[\d.?]+[kMGT]?(?: ?\[[^\[\]]{0,120}\])?)"
 )
-_PERCENT = re.compile(r"(\d{1,3})%(?:\|| Completed \|)")
+_PERCENT = lazy_pattern(r"(\d{1,3})%(?:\|| Completed \|)")
 
 
 def split_bar(text: str) -> tuple[str, str] | None:

@@ -1,9 +1,9 @@
 """What rules are matched against: a line, a folded traceback, a progress bar, or data that is never matched."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from sgdoctor.logs.line import Line
 
@@ -23,8 +23,7 @@ class EventKind(StrEnum):
     """Text that others wrote: dumped requests, access lines, ``server_args=``, usage texts. Read, never matched."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One stack frame of a traceback: ``File "file", line line, in function``."""
 
     file: str
@@ -32,8 +31,7 @@ class Frame:
     function: str
 
 
-@dataclass(frozen=True, slots=True)
-class Raised:
+class Raised(NamedTuple):
     """One exception of a chain.
 
     Attributes:
@@ -61,8 +59,7 @@ class Raised:
         return f"{self.type}: {self.message}" if self.message else self.type
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One thing that happened.
 
     Attributes:

@@ -1,7 +1,7 @@
 """From lines to events: tracebacks folded per writer, wrapped messages joined, bars and text of others set apart."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from sgdoctor.logs import bars, shapes
@@ -138,7 +138,7 @@ class Folder:
         blank = not text.strip()
         data = not blank and self._is_data(line)
         if self._open and text.startswith("  ") and (bare := shapes.without_tree(text)) != text:
-            line = replace(line, text=bare)
+            line = line._replace(text=bare)
             blank = not bare.strip()
         if self._open and self._offer(line, data=data):
             self._flush()

@@ -1,13 +1,13 @@
 """From bytes to lines: line ends, carriage returns, ANSI escapes, prefixes, invalid and endless bytes."""
 
 import mmap
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from sgdoctor.logs import bars, prefixes
 from sgdoctor.logs.line import Line
+from sgdoctor.patterns import lazy_pattern
 
 MAX_TEXT: Final = 65536
 """Longest text of a line, in characters."""
@@ -20,7 +20,7 @@ _MAX_NESTING: Final = 4
 _BOM: Final = "\ufeff"
 
 # ECMA-48: CSI sequences, then OSC/DCS/APC/PM/SOS strings up to BEL or ST, then two- and three-byte escapes, then rests.
-_ESCAPE = re.compile(
+_ESCAPE = lazy_pattern(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|\x1b[\]PX^_][^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]?"

@@ -1,11 +1,10 @@
 """One physical line of a log, as every later stage sees it."""
 
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One physical line, without its prefixes.
 
     Attributes:

@@ -11,41 +11,43 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
+from sgdoctor.patterns import lazy_pattern
+
 MAX_DEPTH: Final = 8
 
 _RANK = r"(?:[A-Z][A-Z_]*\d+|gpu(?:_id)?=\d+)"
 _BARE = r"(?:(?:ATTN_|MOE_)?(?:DP|TP|PP|EP|CP)\d+|gpu(?:_id)?=\d+)"
 # SGLang's format is "[%(asctime)s<rank tags>] %(message)s" (srt/utils/common.py configure_logger). Before 0.4 the clock
 # had no date; reports quoted by hand drop the clock and keep the rank.
-ENGINE: Final = re.compile(
+ENGINE: Final = lazy_pattern(
     r"\[(?:(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?)|\d\d:\d\d:\d\d)"
     rf"(?P<rank>(?: {_RANK})*)\](?: |$)|\[(?P<bare>{_BARE}(?: {_BARE})*)\](?: |$)"
 )
 
 _ZONE = r"(?:Z|[+-]\d\d:?\d\d)"
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
-_RUNTIME = re.compile(
+_RUNTIME = lazy_pattern(
     rf"(?P<time>\d{{4}}-\d\d-\d\dT{_CLOCK}{_ZONE})(?: (?P<stream>stdout|stderr) (?P<tag>[FP])(?::\S*)?)?(?: |$)"
 )
-_JOURNAL_UNIT = re.compile(r"(?P<host>\S{1,64}) (?P<unit>[\w.@/-]{1,64})\[\d+\]:(?: |$)")
-_JOURNAL = re.compile(
+_JOURNAL_UNIT = lazy_pattern(r"(?P<host>\S{1,64}) (?P<unit>[\w.@/-]{1,64})\[\d+\]:(?: |$)")
+_JOURNAL = lazy_pattern(
     r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? "
     r"(?P<host>\S{1,64}) (?P<unit>[\w.@/-]{1,64})\[\d+\]:(?: |$)"
 )
-_LOGGER = re.compile(
+_LOGGER = lazy_pattern(
     rf"(?P<time>\d{{4}}-\d\d-\d\d[ T]{_CLOCK}(?:{_ZONE})?) - (?:[\w.]+ - )?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) - "
 )
 # vLLM: "LEVEL MM-DD HH:MM:SS [file.py:12] " (older: "file.py:12] "). It names no year, so it gives no time.
-_VLLM = re.compile(
+_VLLM = lazy_pattern(
     r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? "
     r"(?:\[[^\]\s]{1,200}:\d+\]|[\w./-]{1,200}:\d+\])(?: |$)"
 )
 # Compose pads the name of the service and puts two blanks or more in front of the bar.
-_COMPOSE = re.compile(r"(?P<source>[A-Za-z0-9][\w.@-]{0,127})(?:(?<=[-_]\d)|(?<=[-_]\d\d)| ) *\|(?: |$)")
-_WORKER = re.compile(r"\((?P<source>[A-Za-z_][\w.:()<>-]{0,80} (?:pid|rank)=\d+(?:, ip=[\w.:]+)?)\)(?: |$)")
-_JOB = re.compile(rf"\[(?P<time>\d{{4}}-\d\d-\d\dT{_CLOCK}{_ZONE}?)\] (?P<source>\S{{1,200}}) >>(?: |$)")
-_TORCH = re.compile(r"\[(?P<source>rank\d+)\]:(?: |$|(?=\[))")
-_POD = re.compile(r"\[(?P<source>pod/[\w./-]{1,200})\](?: |$)")
+_COMPOSE = lazy_pattern(r"(?P<source>[A-Za-z0-9][\w.@-]{0,127})(?:(?<=[-_]\d)|(?<=[-_]\d\d)| ) *\|(?: |$)")
+_WORKER = lazy_pattern(r"\((?P<source>[A-Za-z_][\w.:()<>-]{0,80} (?:pid|rank)=\d+(?:, ip=[\w.:]+)?)\)(?: |$)")
+_JOB = lazy_pattern(rf"\[(?P<time>\d{{4}}-\d\d-\d\dT{_CLOCK}{_ZONE}?)\] (?P<source>\S{{1,200}}) >>(?: |$)")
+_TORCH = lazy_pattern(r"\[(?P<source>rank\d+)\]:(?: |$|(?=\[))")
+_POD = lazy_pattern(r"\[(?P<source>pod/[\w./-]{1,200})\](?: |$)")
 _MONTHS: Final = frozenset(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"])
 _LEVELS: Final = ("INFO ", "ERRO", "WARN", "DEBU", "CRIT")
 

@@ -4,9 +4,10 @@ import re
 from typing import Final
 
 from sgdoctor.logs.line import Line
+from sgdoctor.patterns import lazy_pattern
 
-_TRACEBACK = re.compile(r"(?P<header>.{0,300}?)\s*(?:Exception Group )?Traceback \(most recent call last\):\s*$")
-_FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,1000})", line (?P<line>\d{1,9})(?:, in (?P<function>.{1,300}?))?\s*$')
+_TRACEBACK = lazy_pattern(r"(?P<header>.{0,300}?)\s*(?:Exception Group )?Traceback \(most recent call last\):\s*$")
+_FRAME = lazy_pattern(r'\s*File "(?P<file>[^"]{1,1000})", line (?P<line>\d{1,9})(?:, in (?P<function>.{1,300}?))?\s*$')
 _CHAIN: Final = (
     "The above exception was the direct cause of the following exception:",
     "During handling of the above exception, another exception occurred:",
@@ -18,16 +19,16 @@ _NAMES = (
     r"|StopAsyncIteration|OutOfResources|GeneratorExit)"
 )
 _PATHED = r"(?:[a-z_]\w*\.)+_?[A-Z]\w*[a-z]\w*"
-_STRICT = re.compile(
+_STRICT = lazy_pattern(
     rf"(?P<type>(?:[A-Za-z_]\w*\.)*{_NAMES}(?:\([A-Z]\w*\))?)(?:: ?(?P<message>.*)|\s*)$"
     rf"|(?P<pathed>{_PATHED})(?:: (?P<text>.*)|:)$",
     re.DOTALL,
 )
-_REPR = re.compile(
+_REPR = lazy_pattern(
     rf"(?P<type>(?:[A-Za-z_]\w*\.)*{_NAMES})\((?P<quote>[\"'])(?P<message>.*)(?P=quote),?\)\s*$", re.DOTALL
 )
 # After a stack, the first line that is not indented is the exception, whatever its name.
-_LOOSE = re.compile(
+_LOOSE = lazy_pattern(
     r"(?P<type>(?:[A-Za-z_]\w*\.)*_?[A-Z]\w*[a-z]\w*(?:\([A-Z]\w*\))?)(?:: (?P<message>.*)|:?\s*)$", re.DOTALL
 )
 _NOT_TYPES: Final = frozenset({"Warning", "Error", "Note", "Info", "Trace", "Killed", "Aborted", "Terminated"})
@@ -36,13 +37,13 @@ _SHELL_DEATHS = (
     r"(?:Killed|Segmentation fault|Aborted|Terminated|Bus error|Illegal instruction|Quit)(?: \(core dumped\))?"
 )
 _EXITS: Final = (
-    re.compile(r"[\w.@-]{1,128} exited with code \d{1,3}(?: \(restarting\))?(?=\s*$)"),
-    re.compile(rf"{_SHELL_DEATHS}(?=\s*$)"),
-    re.compile(rf"[^\s:]{{1,300}}: (?:line )?\d+: +(?:\d+ )?{_SHELL_DEATHS}(?=\s|$)"),
-    re.compile(rf"\[\d+\][+-]? +(?:\d+ )?{_SHELL_DEATHS}(?=\s|$)"),
-    re.compile(r"(?:command terminated with exit code|exit status:?|[Ee]xit [Cc]ode:?) +-?\d{1,3}(?=\s*$)"),
-    re.compile(r"Reason: +(?:OOMKilled|Error|ContainerCannotRun)(?=\s*$)"),
-    re.compile(
+    lazy_pattern(r"[\w.@-]{1,128} exited with code \d{1,3}(?: \(restarting\))?(?=\s*$)"),
+    lazy_pattern(rf"{_SHELL_DEATHS}(?=\s*$)"),
+    lazy_pattern(rf"[^\s:]{{1,300}}: (?:line )?\d+: +(?:\d+ )?{_SHELL_DEATHS}(?=\s|$)"),
+    lazy_pattern(rf"\[\d+\][+-]? +(?:\d+ )?{_SHELL_DEATHS}(?=\s|$)"),
+    lazy_pattern(r"(?:command terminated with exit code|exit status:?|[Ee]xit [Cc]ode:?) +-?\d{1,3}(?=\s*$)"),
+    lazy_pattern(r"Reason: +(?:OOMKilled|Error|ContainerCannotRun)(?=\s*$)"),
+    lazy_pattern(
         r"\S{1,128}\.(?:service|scope): (?:Main process exited|Failed with result|A process of this unit).{0,200}"
     ),
 )
@@ -59,23 +60,23 @@ _EXIT_HINTS: Final = (
     ".scope:",
 )
 
-_DAEMON = re.compile(r"(?:docker: )?Error response from daemon:|docker: |(?:ERRO|FATA|WARN|INFO)\[\d+\]|time=\"")
-_WARNING = re.compile(r"\S{1,400}:\d+: \w*(?:Warning|Deprecat\w*): ")
-_START = re.compile(
+_DAEMON = lazy_pattern(r"(?:docker: )?Error response from daemon:|docker: |(?:ERRO|FATA|WARN|INFO)\[\d+\]|time=\"")
+_WARNING = lazy_pattern(r"\S{1,400}:\d+: \w*(?:Warning|Deprecat\w*): ")
+_START = lazy_pattern(
     r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|NOTICE)[:\s]|[\[{+#]|[-=*]{3}|"
     r"[✔✘] |[EWIF]\d{4} |Attaching to |Gracefully |"
     r"usage: |Usage: |Fatal Python error|\w[\w. -]{0,80}: error: |\S{1,100}:\d+:\d+ \[\d+\] |"
     r"\S+ exited with code |Thread 0x|Current thread 0x"
 )
 # A native stack, a faulthandler dump and a py-spy dump: read by people, never matched.
-_DUMP = re.compile(
+_DUMP = lazy_pattern(
     r'frame #\d+: |  File "[^"]+", line \d+ in |Thread (?:0x)?[0-9a-fA-F]+ \(|Current thread 0x|'
     r"    \S{1,200} \([^()\s]{1,300}:\d+\)$"
 )
 # Exception groups are drawn as a tree: "  |   File ...", "  +-+------- 1 -------", "    +-------".
-_TREE = re.compile(r" +(?:\| ?|\+[-+]+(?: \d+ -+)?$)")
+_TREE = lazy_pattern(r" +(?:\| ?|\+[-+]+(?: \d+ -+)?$)")
 _MARKS: Final = frozenset("^~ \t")
-_COMPILER_PLACE = re.compile(r"at \d+:\d+:\s*$")
+_COMPILER_PLACE = lazy_pattern(r"at \d+:\d+:\s*$")
 
 
 def traceback_header(text: str) -> str | None:

@@ -6,7 +6,6 @@ import mmap
 import os
 import select
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -99,7 +98,7 @@ class LiveInput:
         self.eof = False
         self.size = 0
         self._fd = fd
-        self._spool = tempfile.TemporaryFile(prefix="sgdoctor-", buffering=0)  # noqa: SIM115
+        self._spool = _nameless_file()
 
     def __enter__(self) -> Self:
         return self
@@ -259,7 +258,7 @@ def _spool(name: str, chunks: Iterator[bytes]) -> IO[bytes]:
 
     The first bytes are judged before all is written: an endless device must not fill the disk.
     """
-    file = tempfile.TemporaryFile(prefix="sgdoctor-", buffering=0)  # noqa: SIM115
+    file = _nameless_file()
     judged = False
     try:
         for chunk in chunks:
@@ -282,11 +281,24 @@ def _write(file: IO[bytes], chunk: bytes, name: str) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
-        folder = tempfile.gettempdir()
+        folder = _temporary_folder()
         raise UserError(
             f"{name}: no room left in {folder} to unpack it. Set TMPDIR to a larger disk and try again.",
             f"{name}：{folder} 空间不足，无法解压。请将 TMPDIR 指向更大的磁盘后重试。",
         ) from None
+
+
+def _nameless_file() -> IO[bytes]:
+    """A temporary file that is gone when it is closed."""
+    import tempfile  # noqa: PLC0415 - 3 ms that a plain file does not need
+
+    return tempfile.TemporaryFile(prefix="sgdoctor-", buffering=0)
+
+
+def _temporary_folder() -> str:
+    import tempfile  # noqa: PLC0415
+
+    return tempfile.gettempdir()
 
 
 def _utf16(file: IO[bytes]) -> Iterator[bytes]:

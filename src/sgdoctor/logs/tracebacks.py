@@ -1,6 +1,5 @@
 """One Python traceback while its lines come in."""
 
-from dataclasses import replace
 from enum import Enum, auto
 from typing import Final
 
@@ -207,7 +206,7 @@ class OpenTraceback:
         opener = self._opener
         # The bracket stands on the first line only; the exception was raised by the same rank at that time.
         if not line.rank and line.source == opener.source:
-            line = replace(line, rank=opener.rank, time=line.time or opener.time)
+            line = line._replace(rank=opener.rank, time=line.time or opener.time)
         if len(self._raised) < MAX_CHAIN:
             message = shapes.squeeze(" ".join(self._parts), MAX_EVENT_TEXT)
             self._raised.append(Raised(self._type, message, tuple(self._frames), line, tuple(self._lines)))

@@ -72,7 +72,7 @@ class _Writer:
             "cause": self._text(diagnosis.cause),
             "evidence": [self._evidence(evidence) for evidence in diagnosis.evidence],
             "ranks": list(diagnosis.ranks),
-            "count": diagnosis.count,
+            "count": diagnosis.occurrences,
             "consequences": [
                 {"rule": consequence.rule, "title": self._text(consequence.title), "line": consequence.line}
                 for consequence in diagnosis.consequences
@@ -106,7 +106,7 @@ class _Writer:
             "title": self._text(notice.title),
             "cause": self._text(notice.cause),
             "line": notice.line,
-            "count": notice.count,
+            "count": notice.occurrences,
         }
 
     def _facts(self, facts: Mapping[str, Fact]) -> dict[str, Any]:

@@ -8,13 +8,14 @@ from sgdoctor import __version__
 from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, State, Verdict
 from sgdoctor.diagnosis.wording import phase_label, state_label
 from sgdoctor.messages import say
+from sgdoctor.patterns import lazy_pattern
 from sgdoctor.report.redact import Redactor, redactor_for
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text, consequences_text, heading_parts
 from sgdoctor.rules.model import Text
 
 # What changes the meaning of prose in Markdown; log text stands in code blocks instead.
-_SPECIAL: Final = re.compile(r"([\\*_{}\[\]<>#|~])")
+_SPECIAL: Final = lazy_pattern(r"([\\*_{}\[\]<>#|~])")
 # Facts that a reader of an issue asks for first.
 _FACTS: Final = (
     "model_path", "architecture", "quantisation", "args.quantization", "args.dtype", "args.tp_size",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from sgdoctor.diagnosis.model import Verdict
+from sgdoctor.patterns import lazy_pattern
 
 HIDDEN: Final = "***"
 
@@ -24,32 +25,32 @@ _EMPTY_VALUES: Final = frozenset({"none", "null", "true", "false", "''", '""', "
 
 # Each with its keepable parts as groups: what stands before the secret, and after it.
 _PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://)[^\s/@'\"]{1,512}@"), rf"\1{HIDDEN}@"),
-    (re.compile(r"\b(hf_|api_org_)[A-Za-z0-9]{8,200}"), rf"\1{HIDDEN}"),
-    (re.compile(r"\b(sk-)[A-Za-z0-9_-]{12,200}"), rf"\1{HIDDEN}"),
-    (re.compile(r"\b(gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{10,250}"), rf"\1{HIDDEN}"),
-    (re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b"), rf"\1{HIDDEN}"),
-    (re.compile(r"\b(AIza)[0-9A-Za-z_-]{35}"), rf"\1{HIDDEN}"),
-    (re.compile(r"\b(eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}(?:\.[A-Za-z0-9_-]{0,2000})?"), rf"\1{HIDDEN}"),
+    (lazy_pattern(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://)[^\s/@'\"]{1,512}@"), rf"\1{HIDDEN}@"),
+    (lazy_pattern(r"\b(hf_|api_org_)[A-Za-z0-9]{8,200}"), rf"\1{HIDDEN}"),
+    (lazy_pattern(r"\b(sk-)[A-Za-z0-9_-]{12,200}"), rf"\1{HIDDEN}"),
+    (lazy_pattern(r"\b(gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{10,250}"), rf"\1{HIDDEN}"),
+    (lazy_pattern(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b"), rf"\1{HIDDEN}"),
+    (lazy_pattern(r"\b(AIza)[0-9A-Za-z_-]{35}"), rf"\1{HIDDEN}"),
+    (lazy_pattern(r"\b(eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}(?:\.[A-Za-z0-9_-]{0,2000})?"), rf"\1{HIDDEN}"),
     (
-        re.compile(
+        lazy_pattern(
             r"(\b(?:proxy-)?authorization['\"]?\s{0,4}[:=]\s{0,4}['\"]?(?:(?:bearer|basic|token)\s{1,4})?)"
             r"[^\s'\",]{1,4096}",
             re.IGNORECASE,
         ),
         rf"\1{HIDDEN}",
     ),
-    (re.compile(r"(\bbearer\s{1,4})[A-Za-z0-9._~+/=-]{6,4096}", re.IGNORECASE), rf"\1{HIDDEN}"),
-    (re.compile(r"(\bx-api-key['\"]?\s{0,4}[:=]\s{0,4}['\"]?)[^\s'\",]{1,4096}", re.IGNORECASE), rf"\1{HIDDEN}"),
+    (lazy_pattern(r"(\bbearer\s{1,4})[A-Za-z0-9._~+/=-]{6,4096}", re.IGNORECASE), rf"\1{HIDDEN}"),
+    (lazy_pattern(r"(\bx-api-key['\"]?\s{0,4}[:=]\s{0,4}['\"]?)[^\s'\",]{1,4096}", re.IGNORECASE), rf"\1{HIDDEN}"),
 )
-_NAMED: Final = re.compile(
+_NAMED: Final = lazy_pattern(
     rf"(?P<before>(?<![A-Za-z])[A-Za-z0-9_-]{{0,40}}?{_KEY_NAME}['\"]?\s{{0,4}}[=:]\s{{0,4}}){_VALUE}", re.IGNORECASE
 )
-_OPTION: Final = re.compile(
+_OPTION: Final = lazy_pattern(
     rf"(?P<before>--[A-Za-z0-9-]{{0,40}}?(?:{_KEY_NAME}|(?<=--)token)['\"]?(?:\s{{0,4}}[=,]\s{{0,4}}|\s{{1,4}})){_VALUE}",
     re.IGNORECASE,
 )
-_SECRET_FIELD: Final = re.compile(rf"(?:^|[._-]){_KEY_NAME}$", re.IGNORECASE)
+_SECRET_FIELD: Final = lazy_pattern(rf"(?:^|[._-]){_KEY_NAME}$", re.IGNORECASE)
 _MIN_KNOWN: Final = 6
 
 Redactor = Callable[[str], str]

@@ -125,8 +125,8 @@ class _Card(Canvas):
         ]
         if diagnosis.ranks:
             details.append(", ".join(printable(rank) for rank in diagnosis.ranks))
-        if diagnosis.count > 1:
-            details.append(say(self.lang, "report.count", count=diagnosis.count))
+        if diagnosis.occurrences > 1:
+            details.append(say(self.lang, "report.count", count=diagnosis.occurrences))
         self.line(Styled(printable(f" {self.glyphs.dot} ".join(details)), style="dim"), 2)
 
     def _fix(self, number: int, fix: Fix) -> None:
@@ -196,8 +196,8 @@ class _Card(Canvas):
             self.section(key)
             for notice in group:
                 title = self._text(notice.title)
-                if notice.count > 1:
-                    title = say(self.lang, "report.times", title=title, count=notice.count)
+                if notice.occurrences > 1:
+                    title = say(self.lang, "report.times", title=title, count=notice.occurrences)
                 where = say(self.lang, "report.line", line=notice.line)
                 self.line(self.styled(f"{title} {self.glyphs.dot} {where}", "bold"), 2, Styled(f"{notice.rule}  "))
                 self.line(self.styled(self._text(notice.cause)), 4)

@@ -1,18 +1,18 @@
 """Named groups of a pattern as typed values with bounds: the only way from a log into a command."""
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from sgdoctor.patterns import lazy_pattern
 from sgdoctor.rules.model import Capture
 from sgdoctor.rules.template import safe
 
-_SIZE: Final = re.compile(r"(-?[\d,]*\.?\d+)\s*([kKMGTkmgt]?)(i?)[bB]?(?:ytes)?")
-_FLAG: Final = re.compile(r"--[A-Za-z][A-Za-z0-9._-]{0,80}")
-_VERSION: Final = re.compile(r"v?\d{1,6}(?:\.\d{1,6}){0,5}(?:[-_.+]?[A-Za-z][A-Za-z0-9.+]{0,40})?")
-_SECONDS: Final = re.compile(r"(-?[\d,]*\.?\d+)\s*(ms|s|sec|seconds?|m|min|minutes?|h|hours?)?")
-_CLOCK: Final = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{2})")
+_SIZE: Final = lazy_pattern(r"(-?[\d,]*\.?\d+)\s*([kKMGTkmgt]?)(i?)[bB]?(?:ytes)?")
+_FLAG: Final = lazy_pattern(r"--[A-Za-z][A-Za-z0-9._-]{0,80}")
+_VERSION: Final = lazy_pattern(r"v?\d{1,6}(?:\.\d{1,6}){0,5}(?:[-_.+]?[A-Za-z][A-Za-z0-9.+]{0,40})?")
+_SECONDS: Final = lazy_pattern(r"(-?[\d,]*\.?\d+)\s*(ms|s|sec|seconds?|m|min|minutes?|h|hours?)?")
+_CLOCK: Final = lazy_pattern(r"(?:(\d+):)?(\d{1,2}):(\d{2})")
 _UNIT_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _POWER: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 

@@ -1,9 +1,8 @@
-"""Rules and hits as the matcher and the diagnosis use them (no pydantic, no YAML: both cost more than a start-up may)."""
+"""Rules and hits as the matcher and the diagnosis use them: neither pydantic nor YAML, which cost a whole start-up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.launch.change import Change
@@ -42,8 +41,7 @@ class Role(StrEnum):
     CONSEQUENCE = "consequence"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A text of a rule in both languages, with ``{name}`` and ``[[optional part]]`` still in it."""
 
     en: str
@@ -54,8 +52,7 @@ class Text:
         return (self.zh or self.en) if lang == "zh" else self.en
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     """One entry of ``none_of`` or ``all_of``; exactly one field is set."""
 
     message: str = ""
@@ -63,8 +60,7 @@ class Clause:
     when: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """One entry of ``match``. See ``docs/rule-format.md`` for the meaning of the fields."""
 
     event: str = "any"
@@ -79,8 +75,7 @@ class Pattern:
     evidence: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+class Capture(NamedTuple):
     """Type and bounds of a named group."""
 
     type: str
@@ -88,8 +83,7 @@ class Capture:
     max: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FixSpec:
+class FixSpec(NamedTuple):
     """A fix as its rule words it: names in texts and values are not filled in yet."""
 
     id: str
@@ -102,8 +96,7 @@ class FixSpec:
     verify: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule. See ``docs/rule-format.md`` for the meaning of the fields."""
 
     id: str
@@ -129,8 +122,7 @@ class Rule:
     """File it was read from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """One match of a rule.
 
     Attributes:

@@ -3,19 +3,20 @@
 Not ``str.format``: that walks attributes and indices, and what is filled in comes from a log.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
+
+from sgdoctor.patterns import lazy_pattern
 
 MAX_VALUE: Final = 200
 """Characters of one inserted value."""
 
-_TOKEN: Final = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{(?P<name>[A-Za-z_][A-Za-z0-9_.]*)(?::(?P<spec>[^{}]*))?\}")
-_SPEC: Final = re.compile(r"[<>^]?[+]?\d{0,2}[,]?(\.\d)?[dfg%]?")
+_TOKEN: Final = lazy_pattern(r"\{\{|\}\}|\[\[|\]\]|\{(?P<name>[A-Za-z_][A-Za-z0-9_.]*)(?::(?P<spec>[^{}]*))?\}")
+_SPEC: Final = lazy_pattern(r"[<>^]?[+]?\d{0,2}[,]?(\.\d)?[dfg%]?")
 
 # C0 and C1 controls, and the invisible characters that turn or join the text around them (bidirectional overrides,
 # zero-width ones, line separators): in a terminal they can make a text say something else than it does.
-_UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+")
+_UNSAFE: Final = lazy_pattern("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+")
 
 
 def safe(text: str) -> str:

@@ -1,9 +1,10 @@
 """Recognises the line with which argparse refuses a command line."""
 
-import re
 from typing import Final
 
-ERROR: Final = re.compile(r"^(?P<prog>[\w./-]+(?: [\w-]+)?): error: (?P<what>.+)$")
+from sgdoctor.patterns import lazy_pattern
+
+ERROR: Final = lazy_pattern(r"^(?P<prog>[\w./-]+(?: [\w-]+)?): error: (?P<what>.+)$")
 REQUIRED: Final = "the following arguments are required: "
 UNKNOWN: Final = "unrecognized arguments: "
 _PROGRAMS: Final = ("sglang serve", "launch_server.py", "sglang")

@@ -1,20 +1,20 @@
 """What argparse complained about, and what was probably meant (loaded only when it complained)."""
 
 import difflib
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from sgdoctor.engines.sglang.argparse_errors import ERROR, REQUIRED, UNKNOWN
 from sgdoctor.engines.sglang.history import FlagHistory, load_foreign, load_history
 from sgdoctor.engines.sglang.markers import FLAG, flags_in
+from sgdoctor.patterns import lazy_pattern
 
-_CHOICE: Final = re.compile(
+_CHOICE: Final = lazy_pattern(
     r"^argument (?P<flag>\S+): invalid choice: (?P<value>.+?) \(choose from (?P<choices>.*)\)?$"
 )
-_VALUE: Final = re.compile(r"^argument (?P<flag>\S+): (?P<why>.*)$")
-_QUOTED: Final = re.compile(r"^(?P<why>.*?): (?P<value>'[^']*'|\"[^\"]*\")$")
-_AMBIGUOUS: Final = re.compile(r"^ambiguous option: (?P<flag>\S+) could match (?P<choices>.+)$")
+_VALUE: Final = lazy_pattern(r"^argument (?P<flag>\S+): (?P<why>.*)$")
+_QUOTED: Final = lazy_pattern(r"^(?P<why>.*?): (?P<value>'[^']*'|\"[^\"]*\")$")
+_AMBIGUOUS: Final = lazy_pattern(r"^ambiguous option: (?P<flag>\S+) could match (?P<choices>.+)$")
 
 _USAGE_IS_WHOLE: Final = 20
 """A usage text with fewer flags than this is an excerpt: the history knows better."""

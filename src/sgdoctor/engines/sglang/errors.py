@@ -6,22 +6,23 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sgdoctor.engines.sglang.facts import MEBI
+from sgdoctor.patterns import lazy_pattern
 
 _HINTS: Final = ("out of memory", "state cache", "mem-fraction-static", "mem_fraction_static")
 
 _SIZE: Final = r"(\d+(?:\.\d+)?) ([KMGT]iB|B)\b"
-_TRIED: Final = re.compile(rf"Tried to allocate {_SIZE}")
+_TRIED: Final = lazy_pattern(rf"Tried to allocate {_SIZE}")
 # torch 2.2 and later, then the older wording.
-_TOTAL: Final = re.compile(rf"has a total capacit\w+ of {_SIZE}|; {_SIZE} total capacity")
-_FREE: Final = re.compile(rf"of which {_SIZE} is free|already allocated; {_SIZE} free")
-_HOLDER: Final = re.compile(rf"Process (\d+) has {_SIZE} memory in use")
-_SLOTS: Final = re.compile(r"max_mamba_cache_size=(-?\d+)")
-_SLOT_SIZE: Final = re.compile(r"mamba_cache_per_req=(\d+(?:\.\d+)?) MB")
-_REST: Final = re.compile(r"total_rest_memory=(-?\d+(?:\.\d+)?) GB")
-_RATIO: Final = re.compile(r"mamba_ratio=(\d+)")
-_VIABLE: Final = re.compile(r"minimum viable = 1 - available/pre = (\d\.\d+)")
-_ABOVE: Final = re.compile(r"Raise --mem-fraction-static above (\d\.\d+)")
-_FRACTION: Final = re.compile(r"under --mem-fraction-static=(\d\.\d+)|mem_fraction_static=(\d\.\d+)")
+_TOTAL: Final = lazy_pattern(rf"has a total capacit\w+ of {_SIZE}|; {_SIZE} total capacity")
+_FREE: Final = lazy_pattern(rf"of which {_SIZE} is free|already allocated; {_SIZE} free")
+_HOLDER: Final = lazy_pattern(rf"Process (\d+) has {_SIZE} memory in use")
+_SLOTS: Final = lazy_pattern(r"max_mamba_cache_size=(-?\d+)")
+_SLOT_SIZE: Final = lazy_pattern(r"mamba_cache_per_req=(\d+(?:\.\d+)?) MB")
+_REST: Final = lazy_pattern(r"total_rest_memory=(-?\d+(?:\.\d+)?) GB")
+_RATIO: Final = lazy_pattern(r"mamba_ratio=(\d+)")
+_VIABLE: Final = lazy_pattern(r"minimum viable = 1 - available/pre = (\d\.\d+)")
+_ABOVE: Final = lazy_pattern(r"Raise --mem-fraction-static above (\d\.\d+)")
+_FRACTION: Final = lazy_pattern(r"under --mem-fraction-static=(\d\.\d+)|mem_fraction_static=(\d\.\d+)")
 
 
 @dataclass(frozen=True, slots=True)

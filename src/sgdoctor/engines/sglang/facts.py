@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from sgdoctor.engines.base import Fact
 from sgdoctor.logs.line import Line
+from sgdoctor.patterns import lazy_pattern
 
 _NUMBER: Final = r"(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"
 MEBI: Final[dict[str, float]] = {"B": 1 / 2**20, "KiB": 1 / 1024, "MiB": 1.0, "GiB": 1024.0, "TiB": 1024.0**2}
@@ -15,7 +16,7 @@ MEBI: Final[dict[str, float]] = {"B": 1 / 2**20, "KiB": 1 / 1024, "MiB": 1.0, "G
 @lru_cache(maxsize=64)
 def _keyed(key: str) -> re.Pattern[str]:
     # Separators over the versions: `key=1`, `key: 1`, `key size: 1`, and `key 1` in shortened quotations.
-    return re.compile(rf"(?<![\w#]){re.escape(key)}(?: size)?\s*[:=]?\s*{_NUMBER}")
+    return lazy_pattern(rf"(?<![\w#]){re.escape(key)}(?: size)?\s*[:=]?\s*{_NUMBER}")
 
 
 def number(text: str, key: str) -> float | None:
@@ -32,7 +33,7 @@ def whole(text: str, key: str) -> int | None:
 
 @lru_cache(maxsize=16)
 def _worded(key: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(key)}\s*[:=]\s*([\w.+/-]+)")
+    return lazy_pattern(rf"(?<!\w){re.escape(key)}\s*[:=]\s*([\w.+/-]+)")
 
 
 def word(text: str, key: str) -> str | None:

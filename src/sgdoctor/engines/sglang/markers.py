@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from sgdoctor.patterns import lazy_pattern
+
 START_MARKERS: Final[tuple[str, ...]] = (
     "server_args=ServerArgs(",
     "server_args={",
@@ -142,17 +144,17 @@ PREAMBLE_STARTS: Final = (
     "Cuda graph is disabled",
 )
 
-CAPTURE: Final = re.compile(r"Capture (?P<what>[\w ]*?)\s*(?:cuda|CUDA) graph (?P<edge>begin|end)\b")
-PROGRESS_COUNT: Final = re.compile(r"(\d+)/(\d+) \[")
-AVAIL_MEM: Final = re.compile(r"avail_mem=(-?[\d.]+) ?GB")
-URL: Final = re.compile(r"https?://(\[[0-9a-fA-F:]+\]|[\w.-]+):(\d+)")
-EXIT_CODE: Final = re.compile(r"exit(?:ed with)? ?code:? (-?\d+)", re.IGNORECASE)
-IMAGE_VERSION: Final = re.compile(r"lmsysorg/sglang:v?(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)(?![\d.])")
-PACKAGE_VERSION: Final = re.compile(
+CAPTURE: Final = lazy_pattern(r"Capture (?P<what>[\w ]*?)\s*(?:cuda|CUDA) graph (?P<edge>begin|end)\b")
+PROGRESS_COUNT: Final = lazy_pattern(r"(\d+)/(\d+) \[")
+AVAIL_MEM: Final = lazy_pattern(r"avail_mem=(-?[\d.]+) ?GB")
+URL: Final = lazy_pattern(r"https?://(\[[0-9a-fA-F:]+\]|[\w.-]+):(\d+)")
+EXIT_CODE: Final = lazy_pattern(r"exit(?:ed with)? ?code:? (-?\d+)", re.IGNORECASE)
+IMAGE_VERSION: Final = lazy_pattern(r"lmsysorg/sglang:v?(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)(?![\d.])")
+PACKAGE_VERSION: Final = lazy_pattern(
     r"(?:Name: )?(sglang|transformers|torch|Transformers version|PyTorch version|SGLang version)"
     r"(?:\[[\w,-]+\])?(?:==|: ?| )v?(\d+\.\d+[\w.+]*)$"
 )
-FLAG: Final = re.compile(r"(?<![\w-])-{1,2}[A-Za-z][\w-]*")
+FLAG: Final = lazy_pattern(r"(?<![\w-])-{1,2}[A-Za-z][\w-]*")
 PACKAGE_FACTS: Final = {
     "sglang": "version",
     "SGLang version": "version",

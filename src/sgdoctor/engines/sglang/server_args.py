@@ -4,16 +4,18 @@ import ast
 import re
 from typing import Any, Final
 
+from sgdoctor.patterns import lazy_pattern
+
 # Every form begins with one of these. 0.5.23 logs the resolved arguments as a dict (srt/entrypoints/engine.py).
 HEADS: Final = ("server_args=ServerArgs(", "server_args={")
 
-_ITEM: Final = re.compile(
+_ITEM: Final = lazy_pattern(
     r"""(?:(?P<name>[A-Za-z_]\w*)=|'(?P<key>[A-Za-z_]\w*)':[ ])
         (?:'(?P<plain>[^'\\]*)'|(?P<bare>[\w.+-]+))?
         (?=(?P<end>,[ ]|[)}]\s*$)|)""",
     re.VERBOSE,
 )
-_SECRET: Final = re.compile(
+_SECRET: Final = lazy_pattern(
     r"(?:^|_)(?:api_key|password|passwd|secret|access_token|auth_token|hf_token|watermark_key\w*)$"
 )
 MASK: Final = "***"

@@ -1,6 +1,5 @@
 """Readers of the lines that SGLang prints once it is up, when it fails, and when it ends."""
 
-import re
 from typing import Final
 
 from sgdoctor.engines.base import PhaseName
@@ -9,9 +8,10 @@ from sgdoctor.engines.sglang.attempt import Attempt
 from sgdoctor.engines.sglang.facts import is_foremost, whole
 from sgdoctor.engines.sglang.phases import seconds_between
 from sgdoctor.logs.event import Event
+from sgdoctor.patterns import lazy_pattern
 
-_THROUGHPUT: Final = re.compile(r"throughput \(token/s\): ([\d.]+)")
-_USAGE_SHARE: Final = re.compile(r"(?<!mamba )(?<!swa )token usage: ([\d.]+)")
+_THROUGHPUT: Final = lazy_pattern(r"throughput \(token/s\): ([\d.]+)")
+_USAGE_SHARE: Final = lazy_pattern(r"(?<!mamba )(?<!swa )token usage: ([\d.]+)")
 
 
 def ready(attempt: Attempt, event: Event, text: str) -> None:

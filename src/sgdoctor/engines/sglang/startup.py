@@ -1,6 +1,5 @@
 """Readers of the lines that SGLang prints while it starts."""
 
-import re
 from typing import Final
 
 from sgdoctor.engines.base import PhaseName
@@ -8,11 +7,12 @@ from sgdoctor.engines.sglang import markers, serving
 from sgdoctor.engines.sglang.attempt import Attempt
 from sgdoctor.engines.sglang.facts import is_foremost, number, whole, word
 from sgdoctor.logs.event import Event
+from sgdoctor.patterns import lazy_pattern
 
-_QUANT: Final = re.compile(r"(?<!\w)quant=([\w.+-]+)")
-_BACKEND: Final = re.compile(r"Attention backend not specified\. Use (\w+) backend")
-_LATE_WEIGHTS: Final = re.compile(r"Committed real weights .*? in ([\d.]+) s")
-_NAMED_CAPTURE: Final = re.compile(r"(?:target|draft) \w+$")
+_QUANT: Final = lazy_pattern(r"(?<!\w)quant=([\w.+-]+)")
+_BACKEND: Final = lazy_pattern(r"Attention backend not specified\. Use (\w+) backend")
+_LATE_WEIGHTS: Final = lazy_pattern(r"Committed real weights .*? in ([\d.]+) s")
+_NAMED_CAPTURE: Final = lazy_pattern(r"(?:target|draft) \w+$")
 
 
 def init(attempt: Attempt, event: Event, text: str) -> None:

@@ -1,10 +1,10 @@
 """Lines of a log that quote what others wrote: never matched, whatever they contain."""
 
-import re
 from typing import Final
 
 from sgdoctor.engines.sglang.server_args import HEADS
 from sgdoctor.logs.line import Line
+from sgdoctor.patterns import lazy_pattern
 
 _STARTS: Final = (
     *HEADS,
@@ -37,11 +37,11 @@ _STARTS: Final = (
     "data: {",
 )
 # `INFO:     127.0.0.1:51314 - "GET /model_info HTTP/1.1" 200 OK`, with or without the level in front of it.
-_ACCESS: Final = re.compile(r"""(?:[A-Z]+:\s+)?\[?[\w.:%-]*[\w\]]:\d+ - "[A-Z]+ """)
+_ACCESS: Final = lazy_pattern(r"""(?:[A-Z]+:\s+)?\[?[\w.:%-]*[\w\]]:\d+ - "[A-Z]+ """)
 # An option of a usage or help text: indented, one or more brackets, a flag.
-_OPTION: Final = re.compile(r"\s{2,}[\[({|]*-{1,2}[A-Za-z]")
+_OPTION: Final = lazy_pattern(r"\s{2,}[\[({|]*-{1,2}[A-Za-z]")
 # A member of a JSON body printed over several lines, or a shell's echo of a command with such a body.
-_MEMBER: Final = re.compile(r"""\s*"[^"\s]{1,64}"\s*:\s""")
+_MEMBER: Final = lazy_pattern(r"""\s*"[^"\s]{1,64}"\s*:\s""")
 # Prompts inside dumps of requests that begin with something else (crash dumps, watchdog reports, other engines).
 _DUMPED: Final = (
     " obj=GenerateReqInput(",

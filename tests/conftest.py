@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,16 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> None:
     for variable in ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "NO_COLOR", "FORCE_COLOR", "SGDOCTOR_RULES"):
         os.environ.pop(variable, None)
     os.environ["LANG"] = "C.UTF-8"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `-n`, the tests of the Docker daemon stay together; None is the usual way."""
+    if config.getvalue("dist") != "load":
+        return None
+    from tests.docker.scheduling import OneWorkerForDocker
+
+    return OneWorkerForDocker(config, log)
 
 
 @pytest.fixture

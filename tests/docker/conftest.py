@@ -1,14 +1,13 @@
 """Tests against a real Docker daemon: one private daemon for the whole run, started by the first test that asks.
 
-All tests of this folder belong to one xdist group, so that `-n auto --dist loadgroup` runs them in one worker. With
-another `--dist` mode a lock makes the workers take turns.
+With `-n`, one worker runs all tests of this folder (see scheduling.py). With another `--dist` mode than the usual one a
+lock makes the workers take turns.
 """
 
 import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NoReturn
 
 import docker
@@ -17,16 +16,6 @@ import pytest
 from tests.docker.dockerd import CannotStartError, PrivateDockerd
 from tests.docker.images import BUSYBOX, build_busybox
 from tests.standin.image import IMAGE, build_standin
-
-HERE = Path(__file__).parent
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One worker for all tests of this folder."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("docker"))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,291 @@
+"""What the follower asks of a container engine: Docker's API, of which podman speaks enough."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from sgdoctor.containers.clock import nanoseconds, seconds_and_nanos
+from sgdoctor.containers.endpoint import Endpoint
+from sgdoctor.containers.records import Container, ExitFacts
+from sgdoctor.containers.transport import Connections, Stream, UnreachableError, target_of, unreachable
+from sgdoctor.errors import UserError
+
+ANSWER_SECONDS: Final = 20.0
+EVENTS_SECONDS: Final = 2.0
+# What `local` does when nothing is said (moby daemon/logger/local: defaultMaxFileSize).
+_LOCAL_FILE: Final = 20 << 20
+_SIZES: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_SERVICE: Final = "com.docker.compose.service"
+
+
+class RefusedError(UserError):
+    """The engine answered with an error.
+
+    Attributes:
+        status: of HTTP.
+        reason: the engine's own words.
+    """
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(f"The container engine says: {reason}", f"容器引擎返回：{reason}")
+        self.status = status
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A container at one moment.
+
+    Attributes:
+        container: which.
+        status: ``created``, ``running``, ``restarting``, ``exited``, ``paused``, ``removing`` or ``dead``.
+        running: whether its process lives. (The engine says so of a restarting one as well; this does not.)
+        facts: of the newest start; while it runs, ``exit_code`` and ``finished`` are those of the one before.
+    """
+
+    container: Container
+    status: str
+    running: bool
+    facts: ExitFacts
+
+    @property
+    def started(self) -> int | None:
+        """When the newest start began, in nanoseconds since the epoch; None if it never did."""
+        return self.facts.started
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A line of ``docker ps -a``.
+
+    Attributes:
+        id: 64 hex digits.
+        name: without the slash.
+        image: as asked for.
+        command: entry point and arguments as one text.
+        created: seconds since the epoch.
+        running: whether it runs or is about to.
+        service: of compose, or empty.
+    """
+
+    id: str
+    name: str
+    image: str
+    command: str
+    created: int
+    running: bool
+    service: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """``start``, ``die`` or ``oom`` of a container.
+
+    Attributes:
+        action: which.
+        time: in nanoseconds since the epoch.
+        exit_code: of ``die``.
+    """
+
+    action: str
+    time: int
+    exit_code: int | None
+
+
+class Client:
+    """Read-only calls to one engine. Not for two threads at once, except ``cancel``."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.connections = Connections(endpoint)
+        self._version = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cancel()
+
+    def cancel(self) -> None:
+        """End whatever call is going on, in any thread, and refuse new ones."""
+        self.connections.cancel()
+
+    def inspect(self, name: str) -> Look | None:
+        """A container by name or id; None if there is none.
+
+        Raises:
+            UnreachableError: the engine does not answer.
+            RefusedError: it does not want to.
+            CancelledError: ``cancel`` was called.
+        """
+        try:
+            return _look(self._json(f"/containers/{name}/json"))
+        except RefusedError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def containers(self, service: str = "") -> list[Listed]:
+        """Containers, running or not, running ones first and the newest of each kind first; raises as ``inspect``.
+
+        Args:
+            service: only those of this service of compose.
+        """
+        query = {"all": "1"}
+        if service:
+            query["filters"] = json.dumps({"label": [f"{_SERVICE}={service}"]})
+        entries = [_listed(entry) for entry in self._json("/containers/json", query)]
+        return sorted(entries, key=lambda entry: (not entry.running, -entry.created))
+
+    def happenings(self, container_id: str, since: int) -> list[Happening]:
+        """Starts and ends of a container that the engine still remembers; it forgets soon, podman at once.
+
+        Args:
+            container_id: whose.
+            since: in nanoseconds since the epoch.
+        """
+        filters = {"container": [container_id], "event": ["start", "die", "oom"], "type": ["container"]}
+        # An end in the past makes the engine answer with what it has and close.
+        until = seconds_and_nanos(max(since, time.time_ns()))
+        query = {"since": seconds_and_nanos(since), "until": until, "filters": json.dumps(filters)}
+        try:
+            # The engine of another machine may take "now" for the future, and would wait for it.
+            text = self._text("/events", query, EVENTS_SECONDS)
+        except RefusedError:
+            return []
+        return [found for line in text.split(b"\n") if line.strip() and (found := _happening(line)) is not None]
+
+    def log(self, container_id: str, *, since: int | None, follow: bool, tail: int | None = None) -> Stream:
+        """The log of a container with time stamps, as docker frames it.
+
+        Args:
+            container_id: whose.
+            since: only lines of this time or later, in nanoseconds since the epoch; None for all of them.
+            follow: whether it goes on until the container ends.
+            tail: only so many lines from the end.
+
+        Raises:
+            RefusedError: the log driver keeps nothing that can be read (501), or the container is gone (404).
+        """
+        query = {"stdout": "1", "stderr": "1", "timestamps": "1", "follow": "1" if follow else "0"}
+        query["tail"] = "all" if tail is None else str(tail)
+        if since is not None:
+            # RFC 3339 makes the API fail, and whole seconds would repeat lines.
+            query["since"] = seconds_and_nanos(since)
+        return self._open(f"/containers/{container_id}/logs", query)
+
+    def _json(self, path: str, query: Mapping[str, str] | None = None) -> Any:
+        text = self._text(path, query)
+        try:
+            return json.loads(text)
+        except ValueError:
+            # Cut off: the engine ended while it answered.
+            raise unreachable(self.connections.endpoint, ConnectionResetError(104, "the answer was cut off")) from None
+
+    def _text(self, path: str, query: Mapping[str, str] | None = None, timeout: float = ANSWER_SECONDS) -> bytes:
+        stream = self._open(path, query)
+        try:
+            return stream.read_all(timeout)
+        finally:
+            stream.close()
+
+    def _open(self, path: str, query: Mapping[str, str] | None = None) -> Stream:
+        if not self._version:
+            self._version = self._negotiate()
+        try:
+            stream = Stream(self.connections, target_of(f"/v{self._version}{path}", query), ANSWER_SECONDS)
+        except UnreachableError:
+            # It may come back as another version.
+            self._version = ""
+            raise
+        if stream.status < 300:
+            return stream
+        try:
+            raise RefusedError(stream.status, _reason(stream.read_all(ANSWER_SECONDS), stream.status))
+        finally:
+            stream.close()
+
+    def _negotiate(self) -> str:
+        stream = Stream(self.connections, "/version", ANSWER_SECONDS)
+        try:
+            text = stream.read_all(ANSWER_SECONDS)
+        finally:
+            stream.close()
+        try:
+            version = json.loads(text)["ApiVersion"]
+        except (ValueError, LookupError, TypeError):
+            raise unreachable(self.connections.endpoint, OSError(0, _reason(text, stream.status))) from None
+        return str(version)
+
+
+def _reason(body: bytes, status: int) -> str:
+    try:
+        reason = json.loads(body)["message"]
+    except (ValueError, LookupError, TypeError):
+        reason = body[:200].decode("utf-8", "replace").strip()
+    return str(reason) or f"HTTP {status}"
+
+
+def _look(data: Mapping[str, Any]) -> Look:
+    config = data.get("Config") or {}
+    state = data.get("State") or {}
+    log = (data.get("HostConfig") or {}).get("LogConfig") or {}
+    status = str(state.get("Status") or "")
+    container = Container(
+        id=str(data["Id"]),
+        name=str(data.get("Name") or "").lstrip("/"),
+        image=str(config.get("Image") or ""),
+        image_id=str(data.get("Image") or ""),
+        command=(str(data.get("Path") or ""), *map(str, data.get("Args") or ())),
+        tty=bool(config.get("Tty")),
+        driver=str(log.get("Type") or ""),
+        rotates_at=_rotates_at(str(log.get("Type") or ""), log.get("Config") or {}),
+        service=str((config.get("Labels") or {}).get(_SERVICE) or ""),
+    )
+    facts = ExitFacts(
+        exit_code=state.get("ExitCode"),
+        error=str(state.get("Error") or ""),
+        oom_killed=bool(state.get("OOMKilled")),
+        restart_count=int(data.get("RestartCount") or 0),
+        started=nanoseconds(state.get("StartedAt")),
+        finished=nanoseconds(state.get("FinishedAt")),
+        restarting=status == "restarting",
+        removed=status in ("removing", "dead"),
+    )
+    return Look(container, status, bool(state.get("Running")) and not facts.restarting, facts)
+
+
+def _rotates_at(driver: str, options: Mapping[str, str]) -> int | None:
+    if driver not in ("json-file", "local"):
+        return None
+    text = str(options.get("max-size") or "").strip().lower().removesuffix("b")
+    if not text or text == "-1":
+        return _LOCAL_FILE if driver == "local" and not text else None
+    try:
+        return int(float(text.rstrip("kmg")) * _SIZES.get(text[-1], 1))
+    except ValueError:
+        return None
+
+
+def _listed(entry: Mapping[str, Any]) -> Listed:
+    names = entry.get("Names") or [""]
+    return Listed(
+        id=str(entry["Id"]),
+        # A link of another container stands there as "/other/alias".
+        name=next((str(name) for name in names if str(name).count("/") < 2), str(names[0])).lstrip("/"),
+        image=str(entry.get("Image") or ""),
+        command=str(entry.get("Command") or ""),
+        created=int(entry.get("Created") or 0),
+        running=entry.get("State") in ("running", "restarting", "paused"),
+        service=str((entry.get("Labels") or {}).get(_SERVICE) or ""),
+    )
+
+
+def _happening(line: bytes) -> Happening | None:
+    try:
+        entry = json.loads(line)
+        code = (entry["Actor"]["Attributes"] or {}).get("exitCode")
+        return Happening(str(entry["Action"]), int(entry["timeNano"]), None if code is None else int(code))
+    except (ValueError, LookupError, TypeError):
+        return None

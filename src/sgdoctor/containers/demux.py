@@ -1,0 +1,168 @@
+"""From the bytes of Docker's log stream to whole lines with their stream and time.
+
+Without a terminal every message has a header of eight bytes: stream, three zeros, length. A message is a line, or a
+piece of one: lines of more than 16 KiB are cut (moby daemon/logger/copier.go), and all pieces carry the time of the
+line. With a terminal there are no headers, and that time stands again in the middle of the line. The `local` driver
+forgets the line feed of a last piece. Podman cuts at 8 KiB, and sends the line feed alone.
+"""
+
+import struct
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from sgdoctor.containers.clock import STAMP, whole_seconds
+
+STDOUT: Final = 1
+STDERR: Final = 2
+TTY: Final = 0
+STREAM_NAMES: Final = {TTY: "tty", STDOUT: "stdout", STDERR: "stderr"}
+
+MAX_LINE: Final = 8 << 20
+"""Bytes after which a line that has no end is given in parts."""
+
+_HEADER: Final = struct.Struct(">B3xL")
+_PIECE: Final = 16384
+_STAMP_LENGTH: Final = 31  # "2026-11-30T12:00:00.000000000Z "
+_SECOND: Final = 10**9
+
+
+class Entry(NamedTuple):
+    """One whole line.
+
+    Attributes:
+        stream: ``STDOUT``, ``STDERR`` or ``TTY``.
+        time: nanoseconds since the epoch.
+        data: with its line feed, without the carriage return that a terminal puts before it.
+    """
+
+    stream: int
+    time: int
+    data: bytes
+
+
+@dataclass(slots=True)
+class _Open:
+    """A line whose end has not come yet."""
+
+    time: int
+    data: bytearray
+
+
+class Demux:
+    """Takes the stream in pieces of any size.
+
+    Args:
+        tty: whether the container has a terminal.
+        driver: of its log.
+    """
+
+    def __init__(self, *, tty: bool, driver: str = "") -> None:
+        self._tty = tty
+        self._glues = driver == "local"
+        self._rest = b""
+        self._open: dict[int, _Open] = {}
+        self._second = b""
+        self._epoch = 0
+        self._last = 0
+
+    def feed(self, data: bytes) -> list[Entry]:
+        """The lines that these bytes completed, in the order of the log."""
+        data = self._rest + data if self._rest else data
+        return self._feed_tty(data) if self._tty else self._feed_frames(data)
+
+    def rest(self) -> list[Entry]:
+        """Lines that have no line feed; to be asked for when the container has ended, so that none can come."""
+        out: list[Entry] = []
+        if self._tty and self._rest:
+            self._tty_line(self._rest, out)
+            self._rest = b""
+        for stream in list(self._open):
+            self._give(stream, out)
+        return out
+
+    def _feed_frames(self, data: bytes) -> list[Entry]:
+        out: list[Entry] = []
+        position, size = 0, len(data)
+        unpack = _HEADER.unpack_from
+        while size - position >= 8:
+            stream, length = unpack(data, position)
+            end = position + 8 + length
+            if end > size:
+                break
+            self._take(stream, data[position + 8 : end], out)
+            position = end
+        self._rest = data[position:]
+        return out
+
+    def _take(self, stream: int, message: bytes, out: list[Entry]) -> None:
+        time, body = self._stamped(message)
+        begun = self._open.get(stream)
+        if begun is None:
+            if body.endswith(b"\n") and time is not None:
+                out.append(Entry(stream, time, body if body[-2:] != b"\r\n" else body[:-2] + b"\n"))
+                return
+            if not body:
+                return
+            begun = self._open[stream] = _Open(self._last if time is None else time, bytearray())
+        elif time is not None and time != begun.time and body != b"\n":
+            # The `local` driver: the line before had its last piece already.
+            self._give(stream, out)
+            self._take(stream, message, out)
+            return
+        begun.data += body
+        if body.endswith(b"\n") or len(begun.data) > MAX_LINE:
+            self._give(stream, out)
+
+    def _give(self, stream: int, out: list[Entry]) -> None:
+        done = self._open.pop(stream)
+        data = bytes(done.data)
+        out.append(Entry(stream, done.time, data.removesuffix(b"\n").removesuffix(b"\r") + b"\n"))
+
+    def _feed_tty(self, data: bytes) -> list[Entry]:
+        out: list[Entry] = []
+        end = data.rfind(b"\n") + 1
+        if end:
+            for line in data[: end - 1].split(b"\n"):
+                self._tty_line(line, out)
+        self._rest = data[end:]
+        if len(self._rest) > MAX_LINE:
+            self._tty_line(self._rest, out)
+            self._rest = b""
+        return out
+
+    def _tty_line(self, line: bytes, out: list[Entry]) -> None:
+        time, body = self._stamped(line)
+        if len(body) > _PIECE and time is not None:
+            body = body.replace(line[: len(line) - len(body)], b"")
+            if self._glues and (following := STAMP.search(body, _PIECE)) is not None:
+                out.append(Entry(TTY, time, body[: following.start()] + b"\n"))
+                self._tty_line(body[following.start() :], out)
+                return
+        out.append(Entry(TTY, self._last if time is None else time, body.removesuffix(b"\r") + b"\n"))
+
+    def _stamped(self, message: bytes) -> tuple[int | None, bytes]:
+        """Its time and the rest; None and all of it where no time stands in front."""
+        # The form that Docker always uses, without a pattern.
+        if message[:19] == self._second and message[29:31] == b"Z ":
+            try:
+                time = self._epoch + int(message[20:29])
+            except ValueError:
+                pass
+            else:
+                self._last = time
+                return time, message[_STAMP_LENGTH:]
+        found = STAMP.match(message)
+        if found is None:
+            return None, message
+        try:
+            seconds = whole_seconds(found[1].decode())
+        except ValueError:
+            return None, message
+        if found[3] is None:
+            self._second, self._epoch = found[1], seconds * _SECOND
+        else:
+            offset = int(found[4]) * 3600 + int(found[5]) * 60
+            seconds += offset if found[3] == b"-" else -offset
+        time = seconds * _SECOND + int((found[2] or b"0").ljust(9, b"0"))
+        self._last = time
+        return time, message[found.end() :]

@@ -1,0 +1,69 @@
+"""Which container a name means, and which ones run SGLang."""
+
+import re
+from typing import Final
+
+from sgdoctor.containers.client import Client, Listed, Look
+from sgdoctor.containers.records import Container
+from sgdoctor.errors import UserError
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}$")
+_SGLANG: Final = re.compile(r"\bsglang\b|\bsgl[-_]|launch_server|sglang\.", re.IGNORECASE)
+_FILES: Final = (".log", ".txt", ".out", ".gz", ".zst", ".json")
+_SHOWN: Final = 5
+
+
+def may_be_container(name: str) -> bool:
+    """Whether somebody who gives this name may mean a container: no path, and not the usual name of a log file."""
+    return _NAME.match(name) is not None and not name.endswith(_FILES)
+
+
+def look_for(client: Client, target: str, known: Container | None) -> Look | None:
+    """The container that ``target`` means at this moment.
+
+    Args:
+        client: of the engine.
+        target: name, id, or service of compose.
+        known: the one that it meant before: found even if it was renamed, and by its name once its id is gone.
+
+    Returns:
+        Its state; None if there is none. Raises as ``Client.inspect`` does.
+    """
+    found = client.inspect(target)
+    if found is None and known is not None:
+        found = client.inspect(known.id) or client.inspect(known.name)
+    if found is None and (members := client.containers(target)):
+        found = client.inspect(members[0].id)
+    return found
+
+
+def find(client: Client, target: str) -> Look:
+    """As ``look_for``, for a container that has to exist.
+
+    Raises:
+        UserError: it does not; the message names those that run SGLang.
+    """
+    found = look_for(client, target, None)
+    if found is not None:
+        return found
+    there = candidates(client) or client.containers()
+    names = ", ".join(entry.name for entry in there[:_SHOWN])
+    if names:
+        raise UserError(
+            f"{target}: there is neither a file nor a container of this name. Containers: {names}",
+            f"{target}：既没有这个文件，也没有这个名称的容器。现有容器：{names}",
+        )
+    raise UserError(
+        f"{target}: there is no such file, and the engine at {client.connections.endpoint.url} has no containers.",
+        f"{target}：没有这个文件，且 {client.connections.endpoint.url} 的引擎中没有任何容器。",
+    )
+
+
+def candidates(client: Client) -> list[Listed]:
+    """Containers that run SGLang by their image or command, running ones first, the newest first."""
+    return [entry for entry in client.containers() if runs_sglang(entry)]
+
+
+def runs_sglang(entry: Listed) -> bool:
+    """Whether image or command say so; a name may say anything."""
+    return _SGLANG.search(f"{entry.image} {entry.command}") is not None

@@ -1,0 +1,93 @@
+"""The starts of one container: when each began, which lines are its, how it ended."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from sgdoctor.containers.client import Client, Look
+from sgdoctor.containers.records import Container, ExitFacts
+
+# A process prints its first line a little before the engine notes that it was started.
+_EARLY: Final = 50 * 10**6
+
+
+@dataclass(slots=True)
+class Run:
+    """One start of the container.
+
+    Attributes:
+        started: in nanoseconds since the epoch.
+        begins: lines of this time or later are its.
+        restart_count: of the restart policy.
+        first: whether the container had never run before.
+        facts: how it ended, once that is known.
+    """
+
+    started: int
+    begins: int
+    restart_count: int
+    first: bool = False
+    facts: ExitFacts | None = None
+
+
+def unknown_runs(client: Client, look: Look, known: Run | None) -> list[Run]:
+    """The starts after ``known`` up to the newest one, oldest first; also learns how ``known`` ended.
+
+    Args:
+        client: of the engine.
+        look: the container, which has run.
+        known: the newest start that is known; None if none is.
+    """
+    assert look.started is not None
+    if known is not None and known.started == look.started:
+        return []
+    facts = look.facts
+    missed: list[Run] = []
+    if known is not None and (known.facts is None or facts.restart_count > known.restart_count + 1):
+        missed = _missed(client, look, known)
+    begins = look.started - _EARLY
+    if facts.finished is not None and facts.finished < look.started:
+        # While it runs, this is the end of the start before. Nothing is written in between.
+        begins = (facts.finished + look.started) // 2
+    first = look.running and facts.finished is None
+    return [*missed, Run(look.started, begins, facts.restart_count, first)]
+
+
+def _missed(client: Client, look: Look, known: Run) -> list[Run]:
+    """What the engine's events tell about starts that came and went between two looks."""
+    assert look.started is not None
+    missed: list[Run] = []
+    run, end = known, None
+    for happening in client.happenings(look.container.id, known.started - _EARLY):
+        if happening.action == "die":
+            end = happening.time
+            run.facts = run.facts or ExitFacts(
+                happening.exit_code, restart_count=run.restart_count, started=run.started, finished=end
+            )
+        elif happening.action == "start" and end is not None:
+            # The event comes a little after the time that `inspect` tells; the newest start is known already.
+            if happening.time >= look.started:
+                break
+            run = Run(happening.time, (end + happening.time) // 2, run.restart_count + 1)
+            missed.append(run)
+            end = None
+    return missed
+
+
+def exit_facts(client: Client, container: Container, run: Run) -> ExitFacts:
+    """How a start ended: from ``inspect`` while it is the newest one, else from the engine's events."""
+    if run.facts is not None:
+        return run.facts
+    now = client.inspect(container.id)
+    if now is not None and now.started == run.started:
+        # A container that was renamed and runs on did not end, it is only not followed any more.
+        return now.facts if not now.running else ExitFacts(None, started=run.started)
+    happenings = client.happenings(container.id, run.started - _EARLY)
+    died = next((happening for happening in happenings if happening.action == "die"), None)
+    return ExitFacts(
+        died.exit_code if died else None,
+        oom_killed=any(happening.action == "oom" for happening in happenings),
+        restart_count=run.restart_count,
+        started=run.started,
+        finished=died.time if died else None,
+        removed=now is None,
+    )

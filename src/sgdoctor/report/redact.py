@@ -6,7 +6,7 @@ into public issues.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.patterns import lazy_pattern
@@ -23,45 +23,19 @@ _KEY_NAME: Final = (
 _VALUE: Final = r"""(?P<value>"[^"\n]{1,4096}"|'[^'\n]{1,4096}'|[^\s'",;)\]}]{1,4096})"""
 _EMPTY_VALUES: Final = frozenset({"none", "null", "true", "false", "''", '""', "nil", "unset", HIDDEN})
 
-# Each with its keepable parts as groups: what stands before the secret, and after it.
-_PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (lazy_pattern(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://)[^\s/@'\"]{1,512}@"), rf"\1{HIDDEN}@"),
-    (lazy_pattern(r"\b(hf_|api_org_)[A-Za-z0-9]{8,200}"), rf"\1{HIDDEN}"),
-    (lazy_pattern(r"\b(sk-)[A-Za-z0-9_-]{12,200}"), rf"\1{HIDDEN}"),
-    (lazy_pattern(r"\b(gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{10,250}"), rf"\1{HIDDEN}"),
-    (lazy_pattern(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b"), rf"\1{HIDDEN}"),
-    (lazy_pattern(r"\b(AIza)[0-9A-Za-z_-]{35}"), rf"\1{HIDDEN}"),
-    (lazy_pattern(r"\b(eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}(?:\.[A-Za-z0-9_-]{0,2000})?"), rf"\1{HIDDEN}"),
-    (
-        lazy_pattern(
-            r"(\b(?:proxy-)?authorization['\"]?\s{0,4}[:=]\s{0,4}['\"]?(?:(?:bearer|basic|token)\s{1,4})?)"
-            r"[^\s'\",]{1,4096}",
-            re.IGNORECASE,
-        ),
-        rf"\1{HIDDEN}",
-    ),
-    (lazy_pattern(r"(\bbearer\s{1,4})[A-Za-z0-9._~+/=-]{6,4096}", re.IGNORECASE), rf"\1{HIDDEN}"),
-    (lazy_pattern(r"(\bx-api-key['\"]?\s{0,4}[:=]\s{0,4}['\"]?)[^\s'\",]{1,4096}", re.IGNORECASE), rf"\1{HIDDEN}"),
-)
-_NAMED: Final = lazy_pattern(
-    rf"(?P<before>(?<![A-Za-z])[A-Za-z0-9_-]{{0,40}}?{_KEY_NAME}['\"]?\s{{0,4}}[=:]\s{{0,4}}){_VALUE}", re.IGNORECASE
-)
-_OPTION: Final = lazy_pattern(
-    rf"(?P<before>--[A-Za-z0-9-]{{0,40}}?(?:{_KEY_NAME}|(?<=--)token)['\"]?(?:\s{{0,4}}[=,]\s{{0,4}}|\s{{1,4}})){_VALUE}",
-    re.IGNORECASE,
-)
-_SECRET_FIELD: Final = lazy_pattern(rf"(?:^|[._-]){_KEY_NAME}$", re.IGNORECASE)
-_MIN_KNOWN: Final = 6
 
-Redactor = Callable[[str], str]
+class _Secret(NamedTuple):
+    """One form of secret.
 
+    Attributes:
+        hints: in lower case; a text without any of them holds no such secret, and the pattern is not even compiled.
+        pattern: its keepable parts are groups: what stands before the secret, and after it.
+        replacement: what is left.
+    """
 
-def redact(text: str) -> str:
-    """``text`` with every secret replaced; what stands around it stays."""
-    for pattern, replacement in _PATTERNS:
-        text = pattern.sub(replacement, text)
-    text = _OPTION.sub(_hide, text)
-    return _NAMED.sub(_hide, text)
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    replacement: str | Callable[[re.Match[str]], str]
 
 
 def _hide(match: re.Match[str]) -> str:
@@ -71,6 +45,72 @@ def _hide(match: re.Match[str]) -> str:
         return match[0]
     quote = value[0] if value[0] in "'\"" else ""
     return f"{match['before']}{quote}{HIDDEN}{quote}"
+
+
+_KEPT: Final = rf"\1{HIDDEN}"
+_NAME_HINTS: Final = ("key", "secret", "passw", "pwd", "token")
+_SECRETS: Final = (
+    _Secret(("@",), lazy_pattern(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://)[^\s/@'\"]{1,512}@"), rf"\1{HIDDEN}@"),
+    _Secret(("hf_", "api_org_"), lazy_pattern(r"\b(hf_|api_org_)[A-Za-z0-9]{8,200}"), _KEPT),
+    _Secret(("sk-",), lazy_pattern(r"\b(sk-)[A-Za-z0-9_-]{12,200}"), _KEPT),
+    _Secret(
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox"),
+        lazy_pattern(r"\b(gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{10,250}"),
+        _KEPT,
+    ),
+    _Secret(("akia", "asia"), lazy_pattern(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b"), _KEPT),
+    _Secret(("aiza",), lazy_pattern(r"\b(AIza)[0-9A-Za-z_-]{35}"), _KEPT),
+    _Secret(
+        ("eyj",),
+        lazy_pattern(r"\b(eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}(?:\.[A-Za-z0-9_-]{0,2000})?"),
+        _KEPT,
+    ),
+    _Secret(
+        ("authorization",),
+        lazy_pattern(
+            r"(\b(?:proxy-)?authorization['\"]?\s{0,4}[:=]\s{0,4}['\"]?(?:(?:bearer|basic|token)\s{1,4})?)"
+            r"[^\s'\",]{1,4096}",
+            re.IGNORECASE,
+        ),
+        _KEPT,
+    ),
+    _Secret(("bearer",), lazy_pattern(r"(\bbearer\s{1,4})[A-Za-z0-9._~+/=-]{6,4096}", re.IGNORECASE), _KEPT),
+    _Secret(
+        ("x-api-key",),
+        lazy_pattern(r"(\bx-api-key['\"]?\s{0,4}[:=]\s{0,4}['\"]?)[^\s'\",]{1,4096}", re.IGNORECASE),
+        _KEPT,
+    ),
+    _Secret(
+        _NAME_HINTS,
+        lazy_pattern(
+            rf"(?P<before>--[A-Za-z0-9-]{{0,40}}?(?:{_KEY_NAME}|(?<=--)token)['\"]?(?:\s{{0,4}}[=,]\s{{0,4}}|\s{{1,4}}))"
+            rf"{_VALUE}",
+            re.IGNORECASE,
+        ),
+        _hide,
+    ),
+    _Secret(
+        _NAME_HINTS,
+        lazy_pattern(
+            rf"(?P<before>(?<![A-Za-z])[A-Za-z0-9_-]{{0,40}}?{_KEY_NAME}['\"]?\s{{0,4}}[=:]\s{{0,4}}){_VALUE}",
+            re.IGNORECASE,
+        ),
+        _hide,
+    ),
+)
+_SECRET_FIELD: Final = lazy_pattern(rf"(?:^|[._-]){_KEY_NAME}$", re.IGNORECASE)
+_MIN_KNOWN: Final = 6
+
+Redactor = Callable[[str], str]
+
+
+def redact(text: str) -> str:
+    """``text`` with every secret replaced; what stands around it stays."""
+    lowered = text.lower()
+    for secret in _SECRETS:
+        if any(hint in lowered for hint in secret.hints):
+            text = secret.pattern.sub(secret.replacement, text)
+    return text
 
 
 def secrets_in(fields: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,10 +1,9 @@
 """What goes wrong before a log can be read, in both languages."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One line for the user, in English and in simplified Chinese."""
 
     en: str

@@ -1,8 +1,7 @@
 """From hits to causes: which hit is the root, which ones only follow from it, which ones are harmless."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sgdoctor.diagnosis.course import Course, precedes, seconds_between
 from sgdoctor.logs.event import EventKind
@@ -15,8 +14,7 @@ _SERIOUS: Final = frozenset({Severity.FATAL, Severity.ERROR})
 _AFTERMATH_SECONDS: Final = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """All hits of one rule in one attempt.
 
     Attributes:
@@ -46,8 +44,7 @@ class Finding:
         return tuple(sorted({hit.event.rank for hit in self.hits if hit.event.rank}))
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """What the hits of one attempt mean.
 
     Attributes:

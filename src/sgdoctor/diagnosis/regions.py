@@ -2,8 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sgdoctor.diagnosis.evidence import Data
 from sgdoctor.diagnosis.line_counts import Counting, LineCounts
@@ -28,8 +27,7 @@ _MAX_UNITS_OF_ALL: Final = 2_000
 Window = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A line that begins or ends a start.
 
     Attributes:
@@ -43,8 +41,7 @@ class Mark:
     begins: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(NamedTuple):
     """What one pass over a log found.
 
     Attributes:

@@ -1,8 +1,7 @@
 """From causes to the answer: how the attempt stands, and what is said about it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sgdoctor.diagnosis import wording
 from sgdoctor.diagnosis.course import Course, seconds_between
@@ -38,8 +37,7 @@ _PATIENCE: Final[Mapping[PhaseName, float]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LiveClock:
+class LiveClock(NamedTuple):
     """The clocks of a log that is still being written.
 
     Attributes:
@@ -56,8 +54,7 @@ class LiveClock:
         return {name: Fact(name, value, line, derived=True) for name, value in values.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where an attempt stands in its log.
 
     Attributes:

@@ -8,9 +8,8 @@ import select
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, Self
+from typing import IO, Final, NamedTuple, Self
 
 from sgdoctor.errors import Message, UserError
 from sgdoctor.logs import unpacking
@@ -20,8 +19,7 @@ _PROBE: Final = 1 << 16
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-@dataclass(frozen=True, slots=True)
-class LogSource:
+class LogSource(NamedTuple):
     """One log, open for reading.
 
     Attributes:

@@ -1,15 +1,13 @@
 """What may reach a terminal or a report: one-line text without escapes, and glyphs that the output can show."""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sgdoctor.diagnosis.evidence import printable
 
 __all__ = ["ASCII_GLYPHS", "GLYPHS", "Glyphs", "encodable", "glyphs_for", "printable"]
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
+class Glyphs(NamedTuple):
     """The symbols of the text report."""
 
     failed: str
@@ -64,5 +62,5 @@ def encodable(text: str, encoding: str) -> bool:
 
 def glyphs_for(encoding: str) -> Glyphs:
     """The symbols for an output of this encoding: plain ASCII where it cannot show the others."""
-    every = "".join(getattr(GLYPHS, name) for name in Glyphs.__slots__)
+    every = "".join(getattr(GLYPHS, name) for name in Glyphs._fields)
     return GLYPHS if encodable(every, encoding) else ASCII_GLYPHS

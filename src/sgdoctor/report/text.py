@@ -1,8 +1,7 @@
 """The card on the terminal: root cause first, the verdict as the last line."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -32,8 +31,7 @@ _SEVERITY_STYLES: Final = {Severity.FATAL: "bold red", Severity.ERROR: "red", Se
 _SAFETY_STYLES: Final = {"safe": "green", "unsafe": "yellow", "manual": "cyan"}
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What of a verdict is shown.
 
     Attributes:

@@ -2,16 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgdoctor.logs.literals import LiteralIndex
 from sgdoctor.rules.model import Rule, Text
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One rule that is not decoded yet.
 
     Attributes:

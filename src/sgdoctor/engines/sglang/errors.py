@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sgdoctor.engines.sglang.facts import MEBI
 from sgdoctor.patterns import lazy_pattern
@@ -25,8 +24,7 @@ _ABOVE: Final = lazy_pattern(r"Raise --mem-fraction-static above (\d\.\d+)")
 _FRACTION: Final = lazy_pattern(r"under --mem-fraction-static=(\d\.\d+)|mem_fraction_static=(\d\.\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorFigures:
+class ErrorFigures(NamedTuple):
     """What an error text says in numbers.
 
     Attributes:

@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(NamedTuple):
     """A flag of another engine.
 
     Attributes:
@@ -21,8 +19,7 @@ class Foreign:
     flag: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class FlagHistory:
+class FlagHistory(NamedTuple):
     """What is known of all versions.
 
     Attributes:

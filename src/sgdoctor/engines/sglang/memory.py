@@ -8,8 +8,7 @@ gives ``rest * r / (1 + r)`` of it to its state cache. Sources: srt/model_execut
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sgdoctor.engines.sglang.versions import version_key
 
@@ -19,8 +18,7 @@ _PADDED_SINCE: Final = "0.5.17"
 """From here on the state cache reserves one slot that serves no request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(NamedTuple):
     """Figures of one log; sizes in GiB, None where the log does not say.
 
     Attributes:

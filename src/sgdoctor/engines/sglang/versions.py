@@ -3,8 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sgdoctor.engines.sglang.history import load_history
 
@@ -17,8 +16,7 @@ def version_key(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """Smallest and largest version that can have written something; None where it is open."""
 
     low: str | None = None

@@ -131,7 +131,12 @@ def _diagnose(target: str, base: "RuleBase", arguments: argparse.Namespace, writ
 
     if target == "-" and _is_stream():
         return _follow(base, arguments, writer, lang)
-    with open_log(target) as source:
+    opener = open_log
+    if target != "-" and not os.path.lexists(target):
+        from sgdoctor.containers.once import open_file_or_container
+
+        opener = open_file_or_container
+    with opener(target) as source:
         return _answer(source, base, arguments, lang)
 
 

@@ -21,7 +21,7 @@ _SHARE: Final = 4
 
 @dataclass(slots=True)
 class Audit:
-    """The lines given since the last comparison, as numbers made of time and stream.
+    """The lines given last, as numbers made of time and stream.
 
     Attributes:
         rotates_at: size of a log file; None where logs are not rotated, and nothing needs to be done.
@@ -29,7 +29,30 @@ class Audit:
 
     rotates_at: int | None
     _given: "array[int]" = field(default_factory=lambda: array("q"))
+    _compared: int = 0
     _bytes: int = 0
+    _newest: dict[int, int] = field(default_factory=dict)
+
+    def without_repeats(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Lines that the engine sends for the first time.
+
+        After a rotation it may send the beginning of the new file twice (Docker 20.10, ``max-file=1``).
+        """
+        if self.rotates_at is None:
+            return entries
+        given: set[int] | None = None
+        fresh: list[Entry] = []
+        for entry in entries:
+            if entry.time <= self._newest.get(entry.stream, 0):
+                if given is None:
+                    given = {*self._given, *map(_key, fresh)}
+                if _key(entry) in given:
+                    continue
+                given.add(_key(entry))
+            else:
+                self._newest[entry.stream] = entry.time
+            fresh.append(entry)
+        return fresh
 
     def note(self, entries: Sequence[Entry], size: int) -> None:
         """Remember that these lines were given; ``size`` is their length in bytes."""
@@ -37,24 +60,29 @@ class Audit:
             return
         self._bytes += size
         self._given.extend([_key(entry) for entry in entries])
-        if len(self._given) > 2 * _KEPT:
-            del self._given[:-_KEPT]
+        if (excess := len(self._given) - _KEPT) > _KEPT:
+            del self._given[:excess]
+            self._compared = max(0, self._compared - excess)
 
     @property
     def due(self) -> bool:
         """Whether the log may have been rotated since the last comparison."""
-        return self.rotates_at is not None and self._bytes * _SHARE >= self.rotates_at
+        return (
+            self.rotates_at is not None
+            and self._bytes * _SHARE >= self.rotates_at
+            and self._compared < len(self._given)
+        )
 
     @property
     def since(self) -> int:
         """From when on the log on disk is to be compared, in nanoseconds since the epoch."""
-        return min(self._given) >> 1
+        return min(self._given[self._compared :]) >> 1
 
     def compare(self, on_disk: Iterable[Entry]) -> LinesLost | None:
-        """What is missing, judged by the log on disk from ``since`` on; forgets what was noted."""
-        given = set(self._given)
+        """What is missing, judged by the log on disk from ``since`` on."""
+        given = set(self._given[self._compared :])
         first, last = min(given), max(given)
-        self._given = array("q")
+        self._compared = len(self._given)
         self._bytes = 0
         missing = 0
         oldest: int | None = None

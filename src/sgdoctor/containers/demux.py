@@ -20,6 +20,8 @@ STREAM_NAMES: Final = {TTY: "tty", STDOUT: "stdout", STDERR: "stderr"}
 MAX_LINE: Final = 8 << 20
 """Bytes after which a line that has no end is given in parts."""
 
+# A message of the engine about the log, not one of the container (moby pkg/stdcopy: Systemerr).
+_SYSTEM_ERROR: Final = 3
 _HEADER: Final = struct.Struct(">B3xL")
 _PIECE: Final = 16384
 _STAMP_LENGTH: Final = 31  # "2026-11-30T12:00:00.000000000Z "
@@ -54,9 +56,13 @@ class Demux:
     Args:
         tty: whether the container has a terminal.
         driver: of its log.
+
+    Attributes:
+        failure: why the engine could not read on, in its own words; empty while it can.
     """
 
     def __init__(self, *, tty: bool, driver: str = "") -> None:
+        self.failure = ""
         self._tty = tty
         self._glues = driver == "local"
         self._rest = b""
@@ -89,7 +95,10 @@ class Demux:
             end = position + 8 + length
             if end > size:
                 break
-            self._take(stream, data[position + 8 : end], out)
+            if stream == _SYSTEM_ERROR:
+                self.failure = data[position + 8 : end].decode("utf-8", "replace").strip()
+            else:
+                self._take(stream, data[position + 8 : end], out)
             position = end
         self._rest = data[position:]
         return out

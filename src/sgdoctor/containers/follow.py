@@ -268,7 +268,7 @@ class Follower:
 
     def _give(self, entries: list[Entry]) -> Iterator[Record]:
         """Lines, each to its start."""
-        fresh = self._marks.fresh(entries)
+        fresh = self._audit.without_repeats(self._marks.fresh(entries))
         if self._marks.lost:
             self._marks.lost = False
             yield LinesLost(waits.rotated_away(), certain=False)

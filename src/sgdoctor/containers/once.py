@@ -35,7 +35,11 @@ def open_file_or_container(target: str) -> Iterator[LogSource]:
             if not may_be_container(target):
                 raise
             try:
-                source = stack.enter_context(open_container(target))
+                endpoint = find_endpoint()
+            except UserError as error:
+                raise _both(missing, error) from None
+            try:
+                source = stack.enter_context(open_container(target, endpoint))
             except UnreachableError as error:
                 if error.nobody_there:
                     raise missing from None
@@ -99,6 +103,11 @@ def _copy_log(client: Client, container: Container, file: IO[bytes]) -> Message 
     finally:
         stream.close()
     file.writelines(entry.data for entry in demux.rest())
+    if demux.failure:
+        return Message(
+            f"The log of {container.name} is not whole; the engine says: {demux.failure}",
+            f"{container.name} 的日志不完整；容器引擎返回：{demux.failure}",
+        )
     return None
 
 

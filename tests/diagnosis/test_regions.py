@@ -1,5 +1,6 @@
 """What of a large log is read, and that it gives the same answer as reading all of it."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgdoctor.diagnosis import line_counts, pipeline, regions
+from sgdoctor.diagnosis import line_counts, pipeline, regions, slices
 from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.logs.literals import build_index
 from sgdoctor.rules.base import RuleBase, load_rule_base
@@ -80,7 +81,8 @@ def test_a_log_of_nothing_but_hits_keeps_the_first_and_the_last() -> None:
 
 
 def test_literals_across_slices_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regions, "_SLICE", 64)
+    monkeypatch.setattr(slices, "STEP", 64)
+    monkeypatch.setattr(line_counts, "STEP", 64)
     data = b"." * 60 + b"needle in hay" + b"." * 55 + b"needle in hay"
 
     assert surveyed(data, b"no such marker", b"needle in hay").hits == (60, 128)
@@ -107,21 +109,48 @@ def test_windows_are_whole_lines_in_order_and_hold_every_hit(hits: list[int], le
     assert [edge for window in windows for edge in window] == sorted(edge for window in windows for edge in window)
 
 
-@given(st.lists(st.integers(0, 30), max_size=40))
-def test_lines_are_numbered_from_one(lengths: list[int]) -> None:
+def gone_over(
+    data: bytes, *literals: bytes, processors: int, step: int = 64
+) -> tuple[list[slices.Hits], slices.Slices]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slices, "STEP", step)
+        patch.setattr(os, "cpu_count", lambda: processors)
+        over = slices.Slices(data, build_index(literals), literals)
+        return list(over.hits()), over
+
+
+@given(st.lists(st.sampled_from([b"needle in hay", b"hay", b"\n", b"line", b"\xff"]), max_size=80))
+def test_several_processors_find_what_one_finds(parts: list[bytes]) -> None:
+    data = b"".join(parts)
+    literals = (b"needle in hay", b"hayline")
+
+    alone, over_alone = gone_over(data, *literals, processors=1)
+    together, over_together = gone_over(data, *literals, processors=4)
+
+    assert alone == together
+    assert over_alone.line_ends == over_together.line_ends
+
+
+@pytest.mark.parametrize("processors", [1, 4])
+def test_a_flood_is_thinned_and_hides_nothing_else(processors: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "SLICE_HITS", 20)
+    data = b"quiet\n" * 30 + b"the flood\n" * 100 + b"the rare text\n" + b"the flood\n" * 40 + b"the rare text\n"
+
+    hits, over = gone_over(data, b"the flood", b"the rare text", processors=processors, step=256)
+    rare = [offset for piece in hits for offset, literal in piece if literal == 1]
+
+    assert rare == [data.index(b"the rare text"), data.rindex(b"the rare text")]
+    assert over.flooded == {0}
+    assert sum(over.line_ends) == data.count(b"\n")
+
+
+@given(st.lists(st.integers(0, 30), max_size=40), st.integers(1, 50))
+def test_lines_are_numbered_from_one(lengths: list[int], step: int) -> None:
     data = b"".join(b"x" * length + b"\n" for length in lengths)
-    counts = line_counts.LineCounts(data, line_counts.count(data))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_counts, "STEP", step)
+        counts = line_counts.LineCounts(data, gone_over(data, b"nothing", processors=1, step=step)[1].line_ends)
 
-    assert [counts.number_at(at) for at in range(len(data))] == [data[:at].count(b"\n") + 1 for at in range(len(data))]
-
-
-def test_a_child_counts_as_this_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_counts, "_WORTH_A_PROCESS", 0)
-    monkeypatch.setattr("threading.active_count", lambda: 1)
-    data = b"one\ntwo\n\n" * 1_000_000
-
-    with line_counts.Counting(data) as counting:
-        counts = counting.result()
-
-    assert counts.number_at(len(data)) == 3_000_001
-    assert counts.number_at(line_counts.STEP + 5) == data[: line_counts.STEP + 5].count(b"\n") + 1
+        assert [counts.number_at(at) for at in range(len(data))] == [
+            data[:at].count(b"\n") + 1 for at in range(len(data))
+        ]

@@ -5,13 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sgdoctor.diagnosis.evidence import Data
-from sgdoctor.diagnosis.line_counts import Counting, LineCounts
+from sgdoctor.diagnosis.line_counts import LineCounts
+from sgdoctor.diagnosis.slices import FIRST_KEPT, Slices
 from sgdoctor.logs.event import Event
-from sgdoctor.logs.literals import FloodError, LiteralIndex, build_index
+from sgdoctor.logs.literals import LiteralIndex
 
-_SLICE: Final = 8 << 20
-_SLICE_HITS: Final = 20_000
-_FIRST_KEPT: Final = 8
 _LAST_KEPT: Final = 4
 _AROUND: Final = 32 << 10
 _EDGE: Final = 96 << 10
@@ -20,7 +18,6 @@ _MIN_AROUND: Final = 1 << 10
 _BUDGET_LINE: Final = 64 << 10  # a longer line is cut by the reader, so it costs no more than this
 _MAX_LOOKS: Final = 30_000
 _MAX_PREFIX: Final = 512  # a line that begins a start does not hold its marker farther in than this
-_MAX_FLOODED: Final = 64
 _MAX_UNITS: Final = 64
 _MAX_UNITS_OF_ALL: Final = 2_000
 
@@ -64,7 +61,7 @@ class _Thinned:
 
     def add(self, offset: int, literal: int) -> None:
         first = self._first.setdefault(literal, [])
-        if len(first) < _FIRST_KEPT:
+        if len(first) < FIRST_KEPT:
             first.append(offset)
         else:
             self._last.setdefault(literal, deque(maxlen=_LAST_KEPT)).append(offset)
@@ -109,8 +106,7 @@ class _Surveyor:
         all_attempts: bool,
     ) -> None:
         self._data = data
-        self._index = index
-        self._numbers = list(range(len(literals)))
+        self._slices = Slices(data, index, literals)
         self._literals = literals
         wanted = set(boundaries)
         self._boundaries = {number for number, literal in enumerate(literals) if literal in wanted}
@@ -118,41 +114,14 @@ class _Surveyor:
         self._looks = 0
         self._marks: list[Mark] = []
         self._units = deque([_Thinned()], maxlen=_MAX_UNITS_OF_ALL if all_attempts else _MAX_UNITS)
-        self._flooded: set[int] = set()
 
     def survey(self) -> Survey:
-        data, longest = self._data, max(map(len, self._literals), default=1)
-        with Counting(data) as counting:
-            with memoryview(data) as view:
-                for base in range(0, len(data), _SLICE):
-                    with view[base : base + _SLICE + longest - 1] as piece:
-                        hits = self._find(piece)
-                    for offset, literal in hits:
-                        if offset < _SLICE:
-                            self._take(base + offset, literal)
-            found = {offset for unit in self._units for offset in unit.offsets()} | set(self._last_of_floods())
-            return Survey(tuple(self._marks), tuple(sorted(found)), counting.result())
-
-    def _find(self, piece: memoryview) -> list[tuple[int, int]]:
-        """Hits in one slice; literals that flood it are looked for no longer, except from the end of the log."""
-        found: list[tuple[int, int]] = []
-        while self._numbers:
-            try:
-                hits = self._index.find(piece, limit=_SLICE_HITS)
-            except FloodError as flood:
-                dropped = {self._numbers[literal] for literal in flood.literals}
-                found += [(offset, self._numbers[literal]) for offset, literal in _thin(flood.hits)]
-                self._flooded |= dropped
-                self._numbers = [number for number in self._numbers if number not in dropped]
-                if len(self._flooded) > _MAX_FLOODED:
-                    # A log that repeats this many texts without end was made to cost time; its ends still count.
-                    self._flooded |= set(self._numbers)
-                    self._numbers = []
-                self._index = build_index([self._literals[number] for number in self._numbers])
-                continue
-            found += [(offset, self._numbers[literal]) for offset, literal in hits]
-            break
-        return sorted(set(found))
+        for hits in self._slices.hits():
+            for offset, literal in hits:
+                self._take(offset, literal)
+        found = {offset for unit in self._units for offset in unit.offsets()} | set(self._last_of_floods())
+        counts = LineCounts(self._data, self._slices.line_ends)
+        return Survey(tuple(self._marks), tuple(sorted(found)), counts)
 
     def _take(self, offset: int, literal: int) -> None:
         if literal in self._boundaries and self._looks < _MAX_LOOKS:
@@ -168,23 +137,13 @@ class _Surveyor:
 
     def _last_of_floods(self) -> Iterator[int]:
         """The last places of literals that were dropped."""
-        for literal in sorted(self._flooded):
+        for literal in sorted(self._slices.flooded):
             end = len(self._data)
             for _ in range(_LAST_KEPT):
                 end = self._data.rfind(self._literals[literal], 0, end)
                 if end < 0:
                     break
                 yield end
-
-
-def _thin(hits: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    counts: dict[int, int] = {}
-    kept = []
-    for offset, literal in hits:
-        counts[literal] = counts.get(literal, 0) + 1
-        if counts[literal] <= _FIRST_KEPT:
-            kept.append((offset, literal))
-    return kept
 
 
 def windows(data: Data, start: int, hits: Sequence[int]) -> list[Window]:

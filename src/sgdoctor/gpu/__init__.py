@@ -1,0 +1,1 @@
+"""What the GPUs of this machine say: NVML, and what to do without it."""

@@ -1,0 +1,1 @@
+"""The app of ``sgdoctor watch``: a view of snapshots, GPU readings and lines."""

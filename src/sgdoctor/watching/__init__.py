@@ -1,0 +1,1 @@
+"""Watching a server: a feed of bytes becomes a store of lines and a stream of snapshots that views draw."""

@@ -29,7 +29,7 @@ class Gpu(NamedTuple):
     """One GPU. What a driver does not report is None.
 
     Attributes:
-        index: by NVML, which orders by PCI bus.
+        number: NVML's index, in the order of the PCI bus.
         uuid: ``GPU-...``.
         name: ``NVIDIA GeForce RTX 3090``.
         sm: compute capability as a number, 86 for 8.6.
@@ -43,7 +43,7 @@ class Gpu(NamedTuple):
         processes: largest first.
     """
 
-    index: int
+    number: int
     uuid: str
     name: str
     sm: int | None
@@ -62,7 +62,7 @@ class GpuReading(NamedTuple):
 
     Attributes:
         time: seconds since the epoch.
-        gpus: by index; empty when there is no data.
+        gpus: in the order of their numbers; empty when there is no data.
         source: ``nvml``, ``nvidia-smi``, ``recorded``; empty when there is no data.
         reason: why there is no data; empty when there is.
     """

@@ -48,9 +48,10 @@ class Audit:
                     given = {*self._given, *map(_key, fresh)}
                 if _key(entry) in given:
                     continue
-                given.add(_key(entry))
             else:
                 self._newest[entry.stream] = entry.time
+            if given is not None:
+                given.add(_key(entry))
             fresh.append(entry)
         return fresh
 

@@ -1,6 +1,5 @@
 """What containers said, kept on disk: a log that was removed with its container can still be read."""
 
-import errno
 import fcntl
 import json
 import os
@@ -26,7 +25,6 @@ from sgdoctor.errors import Message
 
 _COPY: Final = 1 << 20
 _MEMORY: Final = 32 << 20
-_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -108,7 +106,7 @@ class Spool:
         try:
             self._take(record)
         except OSError as error:
-            if error.errno not in _FULL or self._in_memory:
+            if self._in_memory:
                 raise
             self._to_memory(record.data if isinstance(record, LogChunk) else b"")
             return Message(

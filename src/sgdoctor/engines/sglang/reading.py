@@ -178,9 +178,11 @@ def _traceback(attempt: Attempt, event: Event) -> None:
         attempt.failed = attempt.recognised = True
     frames = [frame for raised in event.raised for frame in raised.frames]
     if course.current in (None, PhaseName.DOCKER, PhaseName.ARGS) and frames:
-        course.begin(PhaseName.ARGS, event)
+        # A scheduler's stack was quoted without the lines before it: how far the start was is not known.
+        if course.current is None and not any(frame.function in _SCHEDULER_FUNCTIONS for frame in frames):
+            course.begin(PhaseName.ARGS, event)
         # srt/server_args.py reads the model's configuration before it prints the arguments.
-        if any("config" in frame.file.rpartition("/")[2] for frame in frames):
+        if course.current is not None and any("config" in frame.file.rpartition("/")[2] for frame in frames):
             course.begin(PhaseName.CONFIG, event)
     if any("/sglang/" in frame.file for frame in frames):
         attempt.recognised = True
@@ -200,6 +202,18 @@ def _exit(attempt: Attempt, event: Event) -> None:
         attempt.book.put("exit_code", int(code[1]), event.line)
 
 
+_SCHEDULER_FUNCTIONS: Final = frozenset(
+    {
+        "run_scheduler_process",
+        "run_tp_server",
+        "event_loop_normal",
+        "event_loop_overlap",
+        "run_batch",
+        "forward_batch_generation",
+        "init_model_worker",
+        "init_cuda_graphs",
+    }
+)
 _KINDS: Final[Mapping[EventKind, Callable[[Attempt, Event], None]]] = {
     EventKind.LINE: _line,
     EventKind.DATA: _data,

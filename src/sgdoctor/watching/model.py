@@ -171,6 +171,7 @@ class LineMark(NamedTuple):
         rule: id of the rule that it proves or that knows it; empty if none.
         severity: of that rule.
         head: number of the line that its fold begins with; 0 if it is not folded under another one.
+        rank: the engine's rank tag, such as ``TP0``; empty for one card.
     """
 
     kind: LineKind
@@ -178,6 +179,7 @@ class LineMark(NamedTuple):
     rule: str = ""
     severity: Severity | None = None
     head: int = 0
+    rank: str = ""
 
 
 class Lines(Protocol):
@@ -203,14 +205,30 @@ class Lines(Protocol):
         """Goes up whenever marks of old lines changed."""
         ...
 
-    def search(self, pattern: str, *, regex: bool, ignore_case: bool, limit: int = 100_000) -> Sequence[int]:
-        """Numbers of the lines that hold a text, ascending.
+    def search(
+        self, pattern: str, *, regex: bool, ignore_case: bool, limit: int = 100_000, first: int = 1, last: int = 0
+    ) -> Sequence[int]:
+        """Numbers of the lines from ``first`` to ``last`` (0: the newest) that hold a text, ascending.
+
+        A view searches in slices, so that a search of millions of lines shows how far it is and can be given up.
 
         Raises:
             ValueError: the pattern is no regular expression.
         """
         ...
 
-    def select(self, kinds: frozenset[LineKind] | None, *, rule: str = "", attempt: int = 0) -> Sequence[int]:
-        """Numbers of the lines of these kinds (None: of any), of this rule and this start where given, ascending."""
+    def select(
+        self,
+        kinds: frozenset[LineKind] | None,
+        *,
+        rule: str = "",
+        attempt: int = 0,
+        rank: str = "",
+        first: int = 1,
+        last: int = 0,
+    ) -> Sequence[int]:
+        """Numbers of the lines of these kinds (None: of any), of this rule, start and rank where given, ascending.
+
+        Only lines from ``first`` to ``last`` (0: the newest) are looked at: a view asks again for what is new.
+        """
         ...

@@ -1,13 +1,16 @@
 """``sgdoctor rules`` as its users call it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from sgdoctor.cli import rule_tests
 from sgdoctor.cli.main import main
-from sgdoctor.rules import locate
+from sgdoctor.rules import checking, locate
 from sgdoctor.rules.loading import load_file
+from tests.conftest import REPO
 
 from .samples import RULE, written
 
@@ -154,3 +157,33 @@ def test_a_place_that_cannot_be_written_is_one_line(capsys: pytest.CaptureFixtur
 
     assert (docs, new) == (2, 2)
     assert len(complaint.splitlines()) == len(other.splitlines()) == 1
+
+
+def test_an_installed_package_checks_and_tests_without_the_logs_of_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed = tmp_path / "rulebase"
+    shutil.copytree(REPO / "rules", installed)
+    for module in (locate, checking, rule_tests):
+        monkeypatch.setattr(module, "fixtures_dir", lambda: None)
+    monkeypatch.setattr(locate, "built_in_dir", lambda: installed)
+
+    one = installed / "memory" / "state-cache-empty.yaml"
+    codes = main(["rules", "check"]), main(["rules", "test", str(one)])
+
+    assert codes == (0, 0), capsys.readouterr().out[-2000:]
+
+
+def test_a_log_beside_a_rule_of_the_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    rule = (REPO / "rules" / "memory" / "state-cache-empty.yaml").read_text(encoding="utf-8")
+    inline = rule.index("tests:")
+    (folder / "state-cache-empty.yaml").write_text(
+        rule[:inline] + "tests:\n  hit:\n    - log: my.log\n  near_miss:\n    - text: all is well\n", encoding="utf-8"
+    )
+    (folder / "my.log").write_bytes((REPO / "fixtures/logs/real/article27-mfs-0.80.log").read_bytes())
+
+    code = main(["rules", "test", str(folder / "state-cache-empty.yaml")])
+
+    assert code == 0, capsys.readouterr().out[-2000:]

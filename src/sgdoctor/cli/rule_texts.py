@@ -52,10 +52,6 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "unwritable": ("cannot write {path}: {reason}", "无法写入 {path}：{reason}"),
     "docs.written": ("{count} pages written to {path}", "已将 {count} 个页面写入 {path}"),
     "test.no_log": ("there is no log {log}", "没有日志 {log}"),
-    "test.no_logs": (
-        "the log {log} cannot be tested: logs are part of a checkout, not of an installed package",
-        "无法测试日志 {log}：日志只在源码仓库中，不在安装包里",
-    ),
     "test.silent": (
         "{rule} must hit and does not (found: {found})",
         "{rule} 应命中但没有命中（找到：{found}）",

@@ -13,7 +13,7 @@ from sgdoctor.engines.sglang.history import FlagHistory, load_history
 from sgdoctor.rules.conditions import names_in
 from sgdoctor.rules.hazards import hazards
 from sgdoctor.rules.loading import Problem, RuleSource
-from sgdoctor.rules.locate import fixtures_dir
+from sgdoctor.rules.locate import fixtures_dir, test_log
 from sgdoctor.rules.model import Text
 from sgdoctor.rules.schema import FixModel, PatternModel, TextModel
 from sgdoctor.rules.template import placeholders
@@ -290,6 +290,7 @@ class _Checker:
                 ),
             )
         texts = []
+        complete = True
         inputs: dict[str, list[tuple[str, str]]] = {
             "hit": [(test.text, test.log) for test in tests.hit],
             "near_miss": [(test.text, test.log) for test in tests.near_miss],
@@ -297,8 +298,11 @@ class _Checker:
         for kind, entries in inputs.items():
             for index, (inline, log) in enumerate(entries):
                 text = inline
-                if log and self.logs is not None:
-                    path = self.logs / log
+                if log:
+                    path = test_log(str(self.path), log, self.logs)
+                    if path is None:
+                        complete = False
+                        continue
                     try:
                         text = path.read_text("utf-8", "replace")
                     except OSError:
@@ -309,7 +313,7 @@ class _Checker:
                 if kind == "hit":
                     texts.append(" ".join(text.split()))
         yield from self._test_details()
-        if texts:
+        if texts and complete:
             yield from self._untested_literals(texts)
 
     def _test_details(self) -> Iterator[Finding]:

@@ -29,6 +29,23 @@ def fixtures_dir() -> Path | None:
     return logs if logs.is_dir() else None
 
 
+def test_log(rule_file: str, log: str, logs: Path | None) -> Path | None:
+    """The file that a test of a rule names: beside the rule, else below ``fixtures/logs``.
+
+    Args:
+        rule_file: the file of the rule.
+        log: as the test names it.
+        logs: the directory of the fixtures; None where there is none.
+
+    Returns:
+        Where it should be; None for a built-in rule of an installed package, whose logs stayed in the repository.
+    """
+    beside = Path(rule_file).parent / log
+    if logs is None and Path(rule_file).is_relative_to(built_in_dir()):
+        return None
+    return beside if logs is None or beside.is_file() else logs / log
+
+
 def user_rules_dir() -> Path:
     """The directory of the user's own rules; it need not exist."""
     return _user_dir("XDG_CONFIG_HOME", ".config", "user_config_path") / "rules"

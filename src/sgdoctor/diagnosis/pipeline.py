@@ -1,7 +1,7 @@
 """From the bytes of a log to the verdicts on its starts."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sgdoctor.diagnosis.course import Course
 from sgdoctor.diagnosis.evidence import Data, Quotes
@@ -16,6 +16,7 @@ from sgdoctor.logs.line import Line
 from sgdoctor.logs.sources import LogSource
 from sgdoctor.rules.base import RuleBase
 from sgdoctor.rules.matching import match_attempt
+from sgdoctor.rules.model import Hit
 
 if TYPE_CHECKING:
     from sgdoctor.diagnosis.regions import Mark
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 WHOLE_BELOW: Final = 4 << 20
 """Logs of at most this many bytes are read whole."""
 
-# Failures that no rule knows are to be seen in a large log too.
-_ANCHORS: Final = (
+ANCHORS: Final = (
     "Traceback (most recent call last)",
     "Error: ",
     "Exception: ",
@@ -34,7 +34,9 @@ _ANCHORS: Final = (
     "Segmentation fault",
     "core dumped",
 )
-_ENDS: Final = ("kill_process_tree called", " exited with code ", "serve: error: ", "launch_server.py: error: ")
+"""Texts of failures that no rule knows: they are to be seen in a large log too."""
+ENDS: Final = ("kill_process_tree called", " exited with code ", "serve: error: ", "launch_server.py: error: ")
+"""Texts on lines with which a start may end."""
 # A line that begins a start speaks for itself; a frame of a traceback does so with what stands around it.
 _LOOK_BEFORE: Final = 2 << 10
 _LOOK_AFTER: Final = 12 << 10
@@ -84,27 +86,50 @@ def diagnose_bytes(
         part = events[slices[index]]
         end = events[slices[index + 1].start].first - 1 if index + 1 < len(slices) else last_line
         place = Place(attempts - len(slices) + index + 1, attempts, part[0].first if part else 1, end)
-        verdicts.append(_judge(part, place, base, quotes, live if index == len(slices) - 1 else None))
-    return verdicts or [_judge([], Place(1, 1, 1, max(1, last_line)), base, quotes, live)]
+        verdicts.append(judge_attempt(part, place, base, quotes, live if index == len(slices) - 1 else None).verdict)
+    return verdicts or [judge_attempt([], Place(1, 1, 1, max(1, last_line)), base, quotes, live).verdict]
 
 
-def _judge(events: Sequence[Event], place: Place, base: RuleBase, quotes: Quotes, live: LiveClock | None) -> Verdict:
+class Judged(NamedTuple):
+    """A verdict and what it rests on.
+
+    Attributes:
+        verdict: the answer.
+        hits: every hit of every rule, those without a say included.
+    """
+
+    verdict: Verdict
+    hits: Sequence[Hit]
+
+
+def judge_attempt(
+    events: Sequence[Event], place: Place, base: RuleBase, quotes: Quotes, live: LiveClock | None
+) -> Judged:
+    """The verdict on one start.
+
+    Args:
+        events: of the start, in log order; may have gaps.
+        place: where the start stands in its log.
+        base: the rules.
+        quotes: lines of the log.
+        live: clocks, while the log is still being written.
+    """
     reading = SGLANG.read(events)
     if live is not None:
         reading = reading._replace(facts={**reading.facts, **live.facts(place.last_line)})
     hits = match_attempt(base, events, reading)
     course = Course.of(events, reading)
     engine = SGLANG.name if reading.recognised else ""
-    return judge(explain(hits, course), course, quotes, place, engine=engine, live=live)
+    return Judged(judge(explain(hits, course), course, quotes, place, engine=engine, live=live), hits)
 
 
 def _lines_of_large(data: Data, base: RuleBase, *, all_attempts: bool) -> tuple[list[Line], int]:
     """The lines of a large log that are worth reading, and the number of starts in all."""
     from sgdoctor.diagnosis import regions  # noqa: PLC0415 - most logs are small
 
-    extra = tuple(dict.fromkeys((*SGLANG.markers, *SGLANG.start_markers, *_ANCHORS, *_ENDS)))
+    extra = tuple(dict.fromkeys((*SGLANG.markers, *SGLANG.start_markers, *ANCHORS, *ENDS)))
     literals = [literal.encode() for literal in base.literals_with(extra)]
-    boundaries = [marker.encode() for marker in (*SGLANG.start_markers, *_ENDS)]
+    boundaries = [marker.encode() for marker in (*SGLANG.start_markers, *ENDS)]
     survey = regions.survey(
         data,
         base.index_with(extra),

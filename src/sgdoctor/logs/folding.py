@@ -72,6 +72,13 @@ class Folder:
         self._pending: _Pending | None = None
         self._block: _Block | None = None
         self._out: list[Event] = []
+        self.head = 0
+        """Number of the first line of the traceback that the line added last is part of; 0 if it is part of none."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a traceback or a block of text of others may go on in the next line."""
+        return bool(self._open) or self._block is not None
 
     def add(self, line: Line) -> list[Event]:
         """Take the next line.
@@ -79,6 +86,7 @@ class Folder:
         Returns:
             The events that are complete now. A traceback is complete when a line shows that it is over.
         """
+        self.head = 0
         if line.engine:
             self._end_messages(line)
             self._flush()
@@ -94,6 +102,13 @@ class Folder:
             self._out.append(traceback.event())
         self._open.clear()
         return self._drain()
+
+    def peek(self) -> list[Event]:
+        """The events that are still open, as ``close`` would give them now; nothing changes."""
+        twin = Folder(self._is_data)
+        twin._pending, twin._block = self._pending, self._block
+        twin._open = [traceback.copy() for traceback in self._open]
+        return twin.close()
 
     def _drain(self) -> list[Event]:
         out = self._out
@@ -156,6 +171,7 @@ class Folder:
                 return False
             taken = traceback.take(line, data=data)
             if taken is Take.TAKEN:
+                self.head = traceback.first
                 return True
             if taken is Take.PASSED:
                 return False
@@ -219,6 +235,7 @@ class Folder:
         if len(self._open) >= MAX_OPEN:
             self._out.append(self._open.pop(0).event())
         self._open.append(traceback)
+        self.head = traceback.first
 
     def _begin_other(self, line: Line) -> bool:
         """Whether the line was an ending, or the first one of text of others."""

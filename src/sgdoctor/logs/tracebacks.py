@@ -1,5 +1,6 @@
 """One Python traceback while its lines come in."""
 
+from copy import copy
 from enum import Enum, auto
 from typing import Final
 
@@ -65,6 +66,18 @@ class OpenTraceback:
         self = cls(line)
         self._state = _State.CHAIN
         return self
+
+    @property
+    def first(self) -> int:
+        """Number of its first line."""
+        return self._opener.number
+
+    def copy(self) -> "OpenTraceback":
+        """One that goes its own way from here."""
+        twin = copy(self)
+        twin._frames, twin._raised = self._frames.copy(), self._raised.copy()  # noqa: SLF001
+        twin._parts, twin._lines = self._parts.copy(), self._lines.copy()  # noqa: SLF001
+        return twin
 
     @property
     def in_stack(self) -> bool:

@@ -9,7 +9,7 @@ class GpuProcess(NamedTuple):
     """One process that holds GPU memory.
 
     Attributes:
-        pid: on the host.
+        pid: on the host; where ``nvidia-smi`` was asked inside a container, as that container counts.
         name: of the program; empty if it cannot be read.
         used_mib: GPU memory that it holds; None where the driver does not say (WSL2).
         container: id of the container it runs in; empty if in none or unknown.
@@ -34,13 +34,17 @@ class Gpu(NamedTuple):
         name: ``NVIDIA GeForce RTX 3090``.
         sm: compute capability as a number, 86 for 8.6.
         total_mib: memory of the card.
-        used_mib: in use by everybody, the driver's reserve included where it counts it.
+        used_mib: what nobody can take any more, the driver's reserve included: ``total_mib - free_mib``. What
+            ``nvidia-smi`` calls "used" is ``used_mib - reserved_mib``.
         free_mib: what a program could still take.
         utilisation: percent of the last sample period in which a kernel ran.
         temperature: degrees Celsius.
         power_w: drawn at the moment.
         power_limit_w: enforced limit.
         processes: largest first.
+        reserved_mib: kept by the driver and the firmware.
+        slice: number of the MIG slice; None for a whole card. Temperature and power are those of the whole card.
+        notes: what is missing and why.
     """
 
     number: int
@@ -55,6 +59,9 @@ class Gpu(NamedTuple):
     power_w: float | None
     power_limit_w: float | None
     processes: tuple[GpuProcess, ...] = ()
+    reserved_mib: float | None = None
+    slice: int | None = None
+    notes: tuple[Text, ...] = ()
 
 
 class GpuReading(NamedTuple):

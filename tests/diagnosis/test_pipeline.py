@@ -97,3 +97,21 @@ def test_the_start_of_every_real_log_reads_without_an_alarm(logs: Path, base: Ru
                 alarms.append((log.name, share, verdict.summary.en))
 
     assert alarms == []
+
+
+def test_a_traceback_that_the_start_got_over_is_not_the_cause(base: RuleBase) -> None:
+    log = b"""[2026-05-22 15:58:16] server_args=ServerArgs(model_path='Qwen/Qwen3.5-4B', tp_size=1, mem_fraction_static=0.6)
+Traceback (most recent call last):
+  File "/x/sglang/srt/utils.py", line 3, in try_import
+ModuleNotFoundError: No module named 'deep_ep'
+[2026-05-22 15:58:16] Load weight begin. avail mem=22.90 GB
+[2026-05-22 15:58:20] Load weight end. elapsed=4.1 s, type=Qwen3ForCausalLM, avail mem=4.96 GB, mem usage=18.81 GB.
+[2026-05-22 15:58:21] Scheduler hit an exception: Traceback (most recent call last):
+  File "/x/sglang/srt/model_executor/model_runner.py", line 3, in init_memory_pool
+RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.
+"""
+
+    verdict = diagnose_bytes(log, "x", base)[-1]
+
+    assert verdict.state == "failed"
+    assert verdict.diagnoses[0].evidence[0].line == 9

@@ -13,6 +13,8 @@ from sgdoctor.logs.event import Event, EventKind
 _LIVED_ON_SECONDS: Final = 10.0
 # Clock differences up to this are the order in which processes got to print, not the order of what happened.
 CLOCK_SLACK_SECONDS: Final = 1.0
+# Printed by the handler that ends the process: "Scheduler hit an exception:" and its likes, all versions.
+_DEADLY_HEADER: Final = "hit an exception"
 _SERVING_FACTS: Final = ("decode_tokens_per_second", "prefill_tokens_per_second", "decode_lines", "token_usage")
 # Just before the ready line a process that is about to die may still answer the warm-up.
 _LAST_STEPS: Final = frozenset({PhaseName.HTTP, PhaseName.WARMUP, PhaseName.SERVING})
@@ -119,13 +121,17 @@ class Course:
         )
 
     def got_over(self, event: Event) -> bool:
-        """Whether a mere line was followed by a later stage of the start: then it killed nobody.
+        """Whether an event was followed by a later stage of the start: then it killed nobody.
 
-        A traceback is another matter: it is the end of its own process, and another rank may go on a little longer.
+        A traceback ends its own process unless it was caught and only printed; with several ranks another one may go on
+        a little longer, so nothing is concluded there.
         """
-        return event.kind is EventKind.LINE and any(
-            phase.start_line > event.last and phase.name in _LATER_PHASES for phase in self.reading.phases
-        )
+        if event.kind is EventKind.TRACEBACK:
+            if _DEADLY_HEADER in event.header or any(other.rank for other in self.events):
+                return False
+        elif event.kind is not EventKind.LINE:
+            return False
+        return any(phase.start_line > event.last and phase.name in _LATER_PHASES for phase in self.reading.phases)
 
     def engine_began_after(self, event: Event) -> bool:
         """Whether the engine's first phase began only after the event."""

@@ -63,6 +63,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "error.stdin_twice": ("'-' can be given only once", "“-” 只能给一次"),
     "error.no_rule": ("there is no rule {given}{hint}", "没有规则 {given}{hint}"),
     "error.rules_folder": ("{given} is not a folder", "{given} 不是目录"),
+    "error.output": ("the answer cannot be written: {reason}", "无法写出结果：{reason}"),
     "error.internal": (
         (
             "internal error ({text}). Please report it, with the command and, if you can, the log. "

@@ -142,6 +142,23 @@ def test_help(lang: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert capsys.readouterr().out.startswith("用法" if lang == "zh" else "usage")
 
 
+def test_closed_streams_still_give_the_exit_code(dead: str) -> None:
+    for redirection in (">&-", ">&- 2>&-", "<&- >&- 2>&-"):
+        done = subprocess.run(
+            ["sh", "-c", f'"$@" {redirection}', "sh", *SGDOCTOR, "diagnose", dead], capture_output=True, check=False
+        )
+
+        assert (done.returncode, done.stderr) == (3, b"")
+
+
+def test_a_full_disk_is_no_fault_of_the_program(dead: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >/dev/full', "sh", *SGDOCTOR, "diagnose", dead], capture_output=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (1, b"sgdoctor: the answer cannot be written: No space left on device\n")
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     from sgdoctor import __version__
 

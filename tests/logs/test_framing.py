@@ -143,3 +143,13 @@ def test_many_unfinished_pieces_are_given_up() -> None:
     data = b"".join(b"sgl-%d  | 2026-11-30T10:38:20.1Z stdout P x\n" % number for number in range(100))
 
     assert len(list(read_lines(data))) == 100
+
+
+def test_zeros_that_a_crash_left_do_not_hide_what_follows() -> None:
+    data = b"a\n\0\0\0[2026-11-30 10:38:19] Load weight begin.\nb\0c\n"
+
+    lines = list(read_lines(data))
+
+    assert [line.text for line in lines] == ["a", "Load weight begin.", "bc"]
+    assert [line.offset for line in lines] == [0, 2, 46]
+    assert lines[1].engine

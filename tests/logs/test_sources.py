@@ -33,19 +33,52 @@ def refusal(target: str) -> UserError:
     return caught.value
 
 
-def test_plain_file_is_mapped(tmp_path: Path) -> None:
+def test_large_file_is_mapped(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
-    path.write_bytes(BODY)
+    body = BODY * 40
+    path.write_bytes(body)
 
     with open_log(str(path)) as source:
         assert isinstance(source.data, mmap.mmap)
         assert (source.name, source.size, source.mtime, source.note) == (
             str(path),
-            len(BODY),
+            len(body),
             path.stat().st_mtime,
             None,
         )
+        assert source.data[:] == body
+
+
+def test_small_file_may_be_cut_while_it_is_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(BODY)
+
+    with open_log(str(path)) as source:
+        os.truncate(path, 0)
+
         assert source.data[:] == BODY
+
+
+def test_file_without_a_size_is_read() -> None:
+    with open_log("/proc/self/status") as source:
+        assert b"Name:" in source.data[:]
+
+
+def test_file_that_cannot_be_read_to_its_end() -> None:
+    assert "/proc/self/mem: cannot be read" in refusal("/proc/self/mem").en
+
+
+def test_empty_name() -> None:
+    assert "no such file" in refusal("").en
+
+
+@pytest.mark.parametrize("place", [0, len(BODY[:3000])])
+def test_runs_of_zeros_do_not_make_a_log_binary(tmp_path: Path, place: int) -> None:
+    path = tmp_path / "a.log"
+    body = BODY[:place] + b"\0" * 4096 + BODY[place:]
+    path.write_bytes(body)
+
+    assert body == read(path)
 
 
 @pytest.mark.parametrize("kind", ["gz", "zst"])

@@ -1,5 +1,6 @@
 """``sgdoctor``: finds the command, runs it, and turns what went wrong into one line and an exit code."""
 
+import errno
 import importlib
 import os
 import sys
@@ -33,16 +34,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     lang = language(arguments, os.environ)
+    # A stream that the caller has closed (`>&-`) is None; the exit code is still an answer.
+    sys.stdout, sys.stderr = (stream or _nowhere() for stream in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
     try:
         code = _run(arguments, lang)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (`head`, `less`) has had enough. Python flushes stdout once more at exit; give it a place to go.
-        with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_output()  # the reader (`head`, `less`) has had enough
         return 0
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF):
+            return _failed(error, lang)
+        _abandon_output()
+        complain(say(lang, "error.output", reason=error.strerror or str(error)), lang)
+        return EXIT_INTERNAL
     except KeyboardInterrupt:
         return _EXIT_INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last line of defence
@@ -116,6 +123,16 @@ def _failed(error: Exception, lang: str) -> int:
     text = printable(f"{type(error).__name__}: {error}")[:300]
     sys.stderr.write(say(lang, "error", text=say(lang, "error.internal", text=text)) + "\n")
     return EXIT_INTERNAL
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - for the life of the process
+
+
+def _abandon_output() -> None:
+    """Python flushes stdout once more at exit; give what is left a place to go."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _never_fail_to_encode(stream: TextIO) -> None:

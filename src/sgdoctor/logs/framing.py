@@ -107,9 +107,8 @@ class LineReader:
 
     def _take_block(self, block: bytes, lines: list[Line]) -> None:
         """Whole lines, the last one without its line feed."""
-        take = (
-            self._take_plain if b"\r" not in block and b"\x1b" not in block and b"\xc2\x9b" not in block else self._take
-        )
+        special = any(byte in block for byte in (b"\r", b"\x1b", b"\xc2\x9b", b"\0"))
+        take = self._take if special else self._take_plain
         if block.isascii():
             for text in block.decode("ascii").split("\n"):
                 if len(text) > _HEAD + _TAIL:
@@ -204,6 +203,8 @@ def read_lines(
 
 
 def _unescape(text: str) -> str:
+    if "\0" in text:
+        text = text.replace("\0", "")
     return _ESCAPE.sub("", text) if "\x1b" in text or "\x9b" in text else text
 
 

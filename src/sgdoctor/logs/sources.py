@@ -16,6 +16,9 @@ from sgdoctor.logs import unpacking
 
 _STEP: Final = 1 << 20
 _PROBE: Final = 1 << 16
+# Reading a map of a file that was cut meanwhile (logrotate's copytruncate) ends the process with SIGBUS. Up to this
+# size a copy costs no more than the map.
+_COPIED: Final = 16 << 20
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -41,8 +44,8 @@ class LogSource(NamedTuple):
 def open_log(target: str) -> Iterator[LogSource]:
     """Open a log for the length of a ``with`` block.
 
-    Plain files are mapped. Compressed ones (told by their first bytes, not by their name), UTF-16 ones and streams go
-    through a temporary file without a name, so that memory stays small.
+    Small files are read, large ones mapped. Compressed ones (told by their first bytes, not by their name), UTF-16 ones
+    and streams go through a temporary file without a name, so that memory stays small.
 
     Args:
         target: a path, or ``-`` for standard input.
@@ -58,9 +61,15 @@ def open_log(target: str) -> Iterator[LogSource]:
         status = os.fstat(file.fileno())
         regular = stat.S_ISREG(status.st_mode)
         mtime = status.st_mtime if regular else None
-        if not regular or file.tell():
-            file = stack.enter_context(_spool(name, iter(lambda: file.read(_STEP), b"")))
-        yield _source(stack, name, file, mtime)
+        try:
+            # Files of /proc have no size and still something in them.
+            if not regular or file.tell() or not status.st_size:
+                file = stack.enter_context(_spool(name, iter(lambda: file.read(_STEP), b"")))
+            source = _source(stack, name, file, mtime)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise UserError(f"{name}: cannot be read: {reason}", f"{name}：无法读取：{reason}") from None
+        yield source
 
 
 def _source(stack: ExitStack, name: str, file: IO[bytes], mtime: float | None) -> LogSource:
@@ -79,7 +88,13 @@ def _source(stack: ExitStack, name: str, file: IO[bytes], mtime: float | None) -
         file = stack.enter_context(_spool(name, _utf16(file)))
         head = file.read(_PROBE)
     refuse_unreadable(name, head)
-    data = stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    size = os.fstat(file.fileno()).st_size
+    data: mmap.mmap | bytes
+    if size > _COPIED:
+        data = stack.enter_context(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ))
+    else:
+        file.seek(0)
+        data = file.read(_COPIED)
     return LogSource(name, data, len(data), mtime, note)
 
 
@@ -184,10 +199,13 @@ def refuse_unreadable(name: str, head: bytes) -> None:
             f"{name}: the file is empty. Save the log with both streams: docker logs NAME > FILE 2>&1",
             f"{name}：文件为空。保存日志时请包含两个流：docker logs 容器名 > 文件 2>&1",
         )
-    text = head.decode("utf-8", "replace")
+    # A power cut, or a writer that goes on where a truncated file had ended, leaves runs of zeros in a log.
+    runs = [part for part in head.split(b"\0") if part]
+    text = b"".join(runs).decode("utf-8", "replace")
     # The probe may end inside of a character.
     broken = text[:-3].count("\ufffd")
-    if b"\0" in head or broken > 0.3 * len(text):
+    zeros = len(runs) if b"\0" in head else 0
+    if not text or zeros + broken > (0.05 if zeros else 0.3) * len(text):
         raise UserError(
             f"{name}: this is not a text log (binary data). Give the output of `docker logs`, plain or as .gz or .zst.",
             f"{name}：这不是文本日志（二进制数据）。请提供 `docker logs` 的输出，纯文本、.gz 或 .zst 均可。",
@@ -203,6 +221,8 @@ def _open_stdin() -> IO[bytes]:
 
 def _open_path(target: str) -> IO[bytes]:
     path = Path(target)
+    if not target:  # Path("") is the working directory
+        raise _missing(path)
     try:
         # A FIFO blocks here until it has a writer: `sgdoctor diagnose <(docker logs x 2>&1)`.
         file = path.open("rb")

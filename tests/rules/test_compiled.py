@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,22 @@ def test_a_cached_start_loads_neither_yaml_nor_pydantic(tmp_path: Path) -> None:
 
     assert outputs[0][0] == outputs[1][0]
     assert outputs[1][1:] == []
+
+
+def test_a_whole_file_of_another_shape_is_compiled_anew(tmp_path: Path) -> None:
+    load_rule_base()
+    path = next(file for file in cache_files(tmp_path) if file.name.startswith("rules-"))
+    for header in (b'{"a":', b"[]", b"{}", b'{"key": null}'):
+        body = len(header).to_bytes(4, "big") + header
+        path.write_bytes(b"sgdoctor rule base\n" + zlib.crc32(body).to_bytes(4, "big") + body)
+
+        assert load_rule_base().rule("SGL401").severity == "fatal"
+
+
+def test_a_user_without_home_and_account_has_no_rules_of_his_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 54321)
+
+    assert load_rule_base().rule("SGL401").severity == "fatal"
+    assert not locate.user_rules_dir().exists()

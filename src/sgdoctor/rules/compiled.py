@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import sgdoctor
 from sgdoctor.logs.literals import LiteralIndex, build_index
@@ -50,13 +50,19 @@ def read_rules(cache: Path, directories: Sequence[Path], key: str) -> RuleBase |
     if data[:start] != _MAGIC or int.from_bytes(data[start : start + 4], "big") != zlib.crc32(data[start + 4 :]):
         return None
     header_end = header_start + int.from_bytes(data[start + 4 : header_start], "big")
-    header = json.loads(data[header_start:header_end])
+    try:
+        return _decoded(json.loads(data[header_start:header_end]), data[header_end:], key, cache)
+    except (ValueError, KeyError, TypeError, AttributeError):  # whole, and yet not what `write_rules` writes
+        return None
+
+
+def _decoded(header: Any, bodies: bytes, key: str, cache: Path) -> RuleBase | None:
     if header["key"] != key:
         return None
     entries = []
-    position = header_end
+    position = 0
     for id_, name, size in header["entries"]:
-        entries.append(Entry(id_, name, data[position : position + size]))
+        entries.append(Entry(id_, name, bodies[position : position + size]))
         position += size
     return RuleBase(
         entries,

@@ -90,9 +90,17 @@ def _user_dir(variable: str, below_home: str, function: str) -> Path:
     if os.name == "posix" and sys.platform not in ("darwin", "android"):
         base = os.environ.get(variable, "")
         # The specification wants relative paths ignored.
-        root = Path(base) if base.startswith("/") else Path("~").expanduser() / below_home
-        return root / "sgdoctor"
+        return (Path(base) if base.startswith("/") else _home() / below_home) / "sgdoctor"
     import platformdirs  # noqa: PLC0415 - 20 ms
 
     path: Path = getattr(platformdirs, function)("sgdoctor", appauthor=False)
     return path
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        # No HOME and no account of that number, as with `docker run --user 54321`: a place where nothing is found and
+        # nothing can be kept.
+        return Path(os.devnull)

@@ -1,7 +1,7 @@
 """From lines to events: tracebacks folded per writer, wrapped messages joined, bars and text of others set apart."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sgdoctor.logs import bars, shapes
@@ -103,12 +103,15 @@ class Folder:
         self._open.clear()
         return self._drain()
 
-    def peek(self) -> list[Event]:
-        """The events that are still open, as ``close`` would give them now; nothing changes."""
+    def peek(self, lines: Iterable[Line] = ()) -> list[Event]:
+        """The events that are still open, as they would be if ``lines`` came and the log ended; nothing changes."""
         twin = Folder(self._is_data)
-        twin._pending, twin._block = self._pending, self._block
+        if self._pending is not None:
+            twin._pending = replace(self._pending, parts=self._pending.parts.copy())
+        if self._block is not None:
+            twin._block = replace(self._block)
         twin._open = [traceback.copy() for traceback in self._open]
-        return twin.close()
+        return [event for line in lines for event in twin.add(line)] + twin.close()
 
     def _drain(self) -> list[Event]:
         out = self._out

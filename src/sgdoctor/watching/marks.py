@@ -17,7 +17,8 @@ LIGHT: Final = frozenset({LineKind.PLAIN, LineKind.ENGINE, LineKind.PROGRESS, Li
 
 _SERIOUS: Final = frozenset({Severity.FATAL, Severity.ERROR})
 # These never turn into something else: folds rest on them. Where a start begins is known without its mark.
-_KEPT: Final = frozenset({LineKind.TRACEBACK, LineKind.TRACEBACK_HEAD, LineKind.BORDER, LineKind.ADDED})
+_FOLDED: Final = frozenset({LineKind.TRACEBACK, LineKind.TRACEBACK_HEAD})
+_KEPT: Final = _FOLDED | {LineKind.BORDER, LineKind.ADDED}
 
 
 class RuleMark(NamedTuple):
@@ -49,14 +50,20 @@ class Marks:
 
     def extend(self, count: int) -> None:
         """Make room for lines that nobody has read yet."""
+        before = len(self._kinds)
         self._kinds += bytes((UNSEEN,)) * count
+        for start in reversed(self._starts):
+            if start <= before:
+                break
+            self._overlay(start, LineKind.BORDER)
 
     def set_kind(self, number: int, kind: LineKind) -> None:
         """Say what a line is."""
-        if number in self._under:
+        if number in self._under and kind not in _FOLDED:
             self._under[number] = kind
-        else:
-            self._kinds[number - 1] = kind
+            return
+        self._under.pop(number, None)
+        self._kinds[number - 1] = kind
 
     def see(self, number: int, kind: LineKind) -> None:
         """Say what a line is, unless that is known; for any thread."""

@@ -55,8 +55,8 @@ def _begins(client: Client, look: Look) -> int:
     """When the output of the newest start begins: half way between the end of the start before and its own."""
     assert look.started is not None
     started, ended = look.started, look.facts.finished
-    if ended is not None and ended > started:
-        # That is its own end. (While it runs, it is that of the start before.)
+    if not look.running:
+        # That is its own end, for a short run even before `started`. (While it runs, it is that of the start before.)
         happenings = client.happenings(look.container.id, started - _HOUR)
         dies = [happening.time for happening in happenings if happening.action == "die" and happening.time < started]
         ended = dies[-1] if dies else None

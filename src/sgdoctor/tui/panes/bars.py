@@ -1,0 +1,70 @@
+"""The line of keys at the bottom, and the line that says which pane is shown where there is room for one only."""
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.style import Style
+
+from sgdoctor.tui.drawing import CODE, MUTED
+from sgdoctor.tui.keys import Key, shown_key
+from sgdoctor.tui.widgets import Drawing
+from sgdoctor.tui.words import tell
+
+
+class KeyBar(Drawing):
+    """Keys and what they do; a click does it too."""
+
+    def lines(self, width: int) -> list[Content]:
+        """One line."""
+        return [key_bar(self.view.keys, self.view.lang, width)]
+
+
+class Tabs(Drawing):
+    """The panes by number.
+
+    Attributes:
+        names: of the panes that there are.
+        active: the one that is shown.
+    """
+
+    names: Sequence[str] = ()
+    active = ""
+
+    def lines(self, width: int) -> list[Content]:
+        """One line."""
+        line = Content(" ")
+        for name in self.names:
+            action = f"pane('{name}')"
+            text = f" {self.view.key(action)} {tell(self.view.lang, f'pane.{name}')} "
+            part = Content.styled(text, "bold reverse" if name == self.active else MUTED)
+            part = _clickable(part, action)
+            if line.cell_length + part.cell_length + 1 <= width:
+                line = Content.assemble(line, part, " ")
+        return [line]
+
+
+def key_bar(keys: Sequence[Key], lang: str, width: int) -> Content:
+    """The keys that have a label, in the order of the table, as many as fit; help and the way out always."""
+    labelled = [key for key in keys if key.keys and key.label.in_language(lang)]
+    parts = {key.action: _entry(key, lang) for key in labelled}
+    room = width - 1
+    kept = [action for action in ("help", "leave") if action in parts]
+    used = sum(parts[action].cell_length + 2 for action in kept)
+    for key in labelled:
+        if key.action in kept:
+            continue
+        if used + parts[key.action].cell_length + 2 > room:
+            break
+        used += parts[key.action].cell_length + 2
+        kept.append(key.action)
+    shown = [parts[key.action] for key in labelled if key.action in kept]
+    return Content.assemble(" ", Content("  ").join(shown))
+
+
+def _entry(key: Key, lang: str) -> Content:
+    entry = Content.assemble((shown_key(key.keys[0]), f"bold {CODE}"), " ", (key.label.in_language(lang), MUTED))
+    return _clickable(entry, key.action)
+
+
+def _clickable(content: Content, action: str) -> Content:
+    return content.stylize(Style.from_meta({"@click": f"app.{action}"}))

@@ -1,0 +1,306 @@
+"""What is wrong: one card for each diagnosis, the root cause first."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.message import Message
+
+from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, Notice, State
+from sgdoctor.messages import say
+from sgdoctor.report.safe import printable
+from sgdoctor.report.wording import change_text
+from sgdoctor.rules.model import Confidence, Severity
+from sgdoctor.tui.drawing import (
+    BAD,
+    BLANK,
+    CODE,
+    GOOD,
+    MUTED,
+    ODD,
+    cut,
+    plain,
+    prose,
+    spread,
+    styled,
+    wrap,
+)
+from sgdoctor.tui.panes.startup import ready_text
+from sgdoctor.tui.view import PILLS, Pill, View, pill_of
+from sgdoctor.tui.widgets import Drawing, Pane
+from sgdoctor.tui.words import tell, tell_count
+
+SEVERITY_LOOK: Final = {
+    Severity.FATAL: ("✖", f"bold {BAD}"),
+    Severity.ERROR: ("✖", BAD),
+    Severity.DEGRADED: ("▲", ODD),
+    Severity.NOTICE: ("·", MUTED),
+    Severity.BENIGN: ("✓", MUTED),
+}
+_DOTS: Final = {Confidence.CERTAIN: "●●●", Confidence.LIKELY: "●●○", Confidence.POSSIBLE: "●○○"}
+SAFETY_LOOK: Final = {"safe": ("✔", GOOD), "unsafe": ("▲", ODD), "manual": ("✎", MUTED)}
+_CAUSE_ROWS: Final = 6
+_QUOTE_ROWS: Final = 2
+_FIXES: Final = 3
+
+
+class DiagnosisPane(Pane):
+    """The cards; up and down select one of them."""
+
+    title_key = "pane.diagnosis"
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.selected = 0
+        self._view = View()
+
+    def compose(self) -> ComposeResult:
+        """What frames the cards; these come and go."""
+        yield Answer(id="answer")
+        yield Notices(id="notices")
+
+    def show(self, view: View) -> None:
+        """Draw a view: cards that stay are kept, so that nothing flickers while a log still grows."""
+        before, self._view = self._view, view
+        old = before.snapshot.verdict.attempt if before.snapshot is not None else 0
+        new = view.snapshot.verdict.attempt if view.snapshot is not None else 0
+        if old != new:
+            self.selected = 0
+        cards = list(self.query(Card))
+        for card in cards[len(view.diagnoses) :]:
+            card.remove()
+        for number in range(len(cards), len(view.diagnoses)):
+            self.mount(Card(number), before="#notices")
+        self.selected = max(0, min(self.selected, len(view.diagnoses) - 1))
+        for drawing in self.query(Drawing):
+            if isinstance(drawing, Card):
+                drawing.chosen = drawing.number == self.selected and len(view.diagnoses) > 1
+            drawing.show(view)
+
+    def select(self, number: int) -> bool:
+        """Select a card; False if there is none of this number."""
+        if not 0 <= number < len(self._view.diagnoses):
+            return False
+        self.selected = number
+        for card in self.query(Card):
+            card.chosen = card.number == number and len(self._view.diagnoses) > 1
+            card.redraw()
+            if card.number == number:
+                self.scroll_to_widget(card, animate=False)
+        return True
+
+    def action_line_down(self) -> None:
+        """The card below, or down by a row where the card does not end on the screen."""
+        if self._card_goes_on(1) or not self.select(self.selected + 1):
+            self.scroll_down(animate=False)
+
+    def action_line_up(self) -> None:
+        """The card above, or up by a row."""
+        if self._card_goes_on(-1) or not self.select(self.selected - 1):
+            self.scroll_up(animate=False)
+
+    def _card_goes_on(self, way: int) -> bool:
+        for card in self.query(Card):
+            if card.number == self.selected:
+                region = card.virtual_region
+                if way > 0:
+                    return region.bottom > self.scroll_offset.y + self.scrollable_content_region.height
+                return region.y < self.scroll_offset.y
+        return False
+
+
+class Answer(Drawing):
+    """The answer where nothing is wrong, or where the cause is not known."""
+
+    def lines(self, width: int) -> list[Content]:
+        """See ``answer_lines``."""
+        return answer_lines(self.view, width)
+
+
+class Card(Drawing):
+    """One diagnosis.
+
+    Attributes:
+        number: its place among the diagnoses, from 0.
+        chosen: whether it is marked as the selected one.
+    """
+
+    class Chosen(Message):
+        """It was clicked."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+        self.chosen = False
+
+    def lines(self, width: int) -> list[Content]:
+        """See ``card_lines``."""
+        if self.number >= len(self.view.diagnoses):
+            return []
+        lines = card_lines(self.view.diagnoses[self.number], self.view, width - 1, brief=self.number > 0)
+        mark = styled("▌", "$primary") if self.chosen else Content(" ")
+        return [*(mark + line for line in lines), BLANK]
+
+    def on_click(self, event: events.Click) -> None:
+        """Select it."""
+        event.stop()
+        self.post_message(self.Chosen(self.number))
+
+
+class Notices(Drawing):
+    """What looks alarming and is not, folded or listed."""
+
+    def lines(self, width: int) -> list[Content]:
+        """See ``notice_lines``."""
+        return notice_lines(self.view, width)
+
+
+def answer_lines(view: View, width: int) -> list[Content]:
+    """What is said where there is no card."""
+    snapshot, lang = view.snapshot, view.lang
+    kind = pill_of(snapshot)
+    if snapshot is None or kind is Pill.WAITING:
+        return [styled(tell(lang, "waiting"), MUTED)]
+    verdict = snapshot.verdict
+    if verdict.unexplained is not None:
+        key = "report.unexplained" if verdict.state is State.UNDETERMINED else "report.unexplained_exception"
+        lines = wrap(styled(say(lang, key), "bold"), width, first=styled("? ", f"bold {ODD}"))
+        lines += quote_lines(verdict.unexplained, width, rows=4, context=True)
+        if verdict.state is State.UNDETERMINED:
+            lines += [BLANK, *wrap(styled(say(lang, "report.would_decide"), MUTED), width, first=Content("  "))]
+        return [*lines, BLANK]
+    if view.diagnoses:
+        return []
+    if kind is Pill.UNKNOWN:
+        return [*wrap(styled(say(lang, "report.would_decide"), MUTED), width), BLANK]
+    symbol, colour = PILLS[kind]
+    if kind in (Pill.READY, Pill.STARTING, Pill.STOPPED):
+        lines = [Content.assemble(("✔ ", GOOD), (tell(lang, "diagnosis.fine"), "bold"))]
+    else:
+        summary = prose(verdict.summary.in_language(lang), "bold")
+        lines = wrap(summary, width, first=styled(f"{symbol} ", f"bold {colour}"))
+    if snapshot.ready_in is not None:
+        lines += [BLANK, *wrap(styled(ready_text(snapshot.ready_in, lang)), width, first=Content("  "))]
+    return [*lines, BLANK]
+
+
+def card_lines(diagnosis: Diagnosis, view: View, width: int, *, brief: bool = False) -> list[Content]:
+    """One diagnosis.
+
+    Args:
+        diagnosis: which.
+        view: for the language.
+        width: in cells.
+        brief: a further one, which gets less room than the root cause.
+    """
+    lang = view.lang
+    symbol, colour = SEVERITY_LOOK[diagnosis.severity]
+    tag = Content.assemble((diagnosis.rule.id, MUTED), " ", (_DOTS[diagnosis.confidence], colour.split()[-1]))
+    title = wrap(prose(diagnosis.title.in_language(lang), "bold"), width, first=styled(f"{symbol} ", colour))
+    room = width - tag.cell_length - 1
+    if title[0].cell_length > room:
+        title = wrap(
+            prose(diagnosis.title.in_language(lang), "bold"), max(16, room), first=styled(f"{symbol} ", colour)
+        )
+    lines = [spread(title[0], tag, width), *title[1:]]
+    cause = wrap(prose(diagnosis.cause.in_language(lang)), width, first=Content("  "))
+    most = 3 if brief else _CAUSE_ROWS
+    if len(cause) > most:
+        cause = [*cause[: most - 1], cut(cause[most - 1], width - 2) + Content("…")]
+    lines += cause
+    for evidence in diagnosis.evidence[:1]:
+        lines += [BLANK, *quote_lines(evidence, width, rows=_QUOTE_ROWS, context=False)]
+    count = len(diagnosis.consequences)
+    if count:
+        names = ", ".join(dict.fromkeys(consequence.rule for consequence in diagnosis.consequences))
+        text = Content.assemble((tell_count(lang, "diagnosis.consequences", count), MUTED), (f" ({names})", MUTED))
+        lines.append(cut(Content.assemble(("  ↳ ", MUTED), text), width))
+    shown = diagnosis.fixes[: 1 if brief else _FIXES]
+    for number, fix in enumerate(shown, 1):
+        if number == 1:
+            lines.append(BLANK)
+        lines += fix_lines(fix, number, view, width, whole=False)
+    if not diagnosis.fixes:
+        lines += [BLANK, *wrap(styled(say(lang, "report.no_fix"), MUTED), width, first=Content("  "))]
+    if rest := len(diagnosis.fixes) - len(shown):
+        lines.append(cut(styled(f"  {tell(lang, 'diagnosis.more_fixes', count=rest)}", MUTED), width))
+    return lines
+
+
+def fix_lines(fix: Fix, number: int, view: View, width: int, *, whole: bool) -> list[Content]:
+    """One fix: its flags are what catches the eye; ``whole`` adds what it costs."""
+    lang = view.lang
+    symbol, colour = SAFETY_LOOK[fix.safety]
+    safety = Content.assemble((f"{symbol} {say(lang, f'safety.{fix.safety}')}", colour))
+    lead = Content.assemble("  ", (tell(lang, "diagnosis.fix", number=number), "bold"), "  ")
+    lines = wrap(Content.assemble(safety, "  ", prose(fix.summary.in_language(lang))), width, first=lead, indent=4)
+    for change in fix.changes:
+        lines += wrap(plain(change_text(change, lang), f"bold {CODE}"), width, first=Content("      "), indent=8)
+    if whole and (effect := fix.effect.in_language(lang)):
+        lines += wrap(prose(say(lang, "report.cost", text=effect), MUTED), width, first=Content("    "))
+    return lines
+
+
+def quote_lines(evidence: Evidence, width: int, *, rows: int, context: bool) -> list[Content]:
+    """A line of the log, with its number; of the proof at most ``rows`` rows, of its context one row each."""
+    around = [*evidence.before, (evidence.line, evidence.text), *evidence.after] if context else []
+    quoted: Sequence[tuple[int, str]] = around or [(evidence.line, evidence.text)]
+    digits = max(len(str(number)) for number, _ in quoted)
+    lines: list[Content] = []
+    for number, text in quoted:
+        proof = number == evidence.line
+        first = Content.assemble(
+            ("  ▶ " if proof else "    ", f"bold {ODD}"),
+            (f"{number:>{digits}}", "bold" if proof else MUTED),
+            (" │ ", MUTED),
+        )
+        content = plain(text, "" if proof else MUTED)
+        if not proof:
+            lines.append(cut(first + content, width))
+            continue
+        wrapped = wrap(content, width, first=first)
+        if len(wrapped) > rows:
+            wrapped = [*wrapped[: rows - 1], cut(wrapped[rows - 1], width - 1) + Content("…")]
+        lines += wrapped
+    return lines
+
+
+def notice_lines(view: View, width: int) -> list[Content]:
+    """The notices of the start that is shown: counted, or one by one."""
+    if view.snapshot is None:
+        return []
+    lang, key = view.lang, view.key("benign")
+    notices = view.snapshot.verdict.notices
+    harmless = [notice for notice in notices if notice.severity is Severity.BENIGN]
+    notes = [notice for notice in notices if notice.severity is not Severity.BENIGN]
+    lines: list[Content] = []
+    for kind, group in (("harmless", harmless), ("notes", notes)):
+        if not group:
+            continue
+        if not view.benign:
+            lines += wrap(styled(tell_count(lang, f"diagnosis.{kind}", len(group), key=key), MUTED), width)
+            continue
+        title = "report.notices_title" if kind == "harmless" else "report.notes_title"
+        lines += [styled(say(lang, title), "bold underline")]
+        for notice in group:
+            lines += _notice(notice, view, width)
+        lines.append(BLANK)
+    return lines
+
+
+def _notice(notice: Notice, view: View, width: int) -> list[Content]:
+    lang = view.lang
+    title = printable(notice.title.in_language(lang))
+    if notice.occurrences > 1:
+        title = say(lang, "report.times", title=title, count=notice.occurrences)
+    symbol, colour = SEVERITY_LOOK[notice.severity]
+    place = styled(f"{notice.rule} · {say(lang, 'report.line', line=notice.line)}", MUTED)
+    lines = wrap(prose(title), width, first=styled(f"{symbol} ", colour))
+    lines += wrap(prose(notice.cause.in_language(lang), MUTED), width, first=Content("  "))
+    return [*lines, cut(Content.assemble("  ", place), width)]

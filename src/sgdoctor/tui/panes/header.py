@@ -1,0 +1,136 @@
+"""What is watched and how it is; the verdict under it."""
+
+from textual.content import Content
+
+from sgdoctor.tui.drawing import BAD, BLANK, MUTED, ODD, cut, plain, prose, spread, styled, wrap
+from sgdoctor.tui.view import PILLS, Pill, View, pill_of
+from sgdoctor.tui.drawing import clock
+from sgdoctor.tui.widgets import Drawing
+from sgdoctor.tui.words import tell, tell_count
+from sgdoctor.watching.model import Link, Snapshot
+
+_GAP = "  "
+
+
+class Header(Drawing):
+    """One or two lines: name, pill, starts, time; image, model, ports."""
+
+    compact = False
+
+    def lines(self, width: int) -> list[Content]:
+        """See ``header_lines``."""
+        lines = header_lines(self.view, width)
+        return lines[:1] if self.compact else lines
+
+
+class VerdictLine(Drawing):
+    """The answer in one sentence, and what broke behind the screen."""
+
+    rows = 2
+
+    def lines(self, width: int) -> list[Content]:
+        """See ``verdict_lines``."""
+        return verdict_lines(self.view, width, self.rows)
+
+
+def pill(view: View) -> Content:
+    """How the server is: symbol and word on its colour."""
+    kind = pill_of(view.snapshot)
+    symbol, colour = PILLS[kind]
+    back = "$panel" if kind in (Pill.WAITING, Pill.STOPPED) else colour
+    front = "$foreground" if kind in (Pill.WAITING, Pill.STOPPED) else "$background"
+    return Content.styled(f" {symbol} {tell(view.lang, f'pill.{kind.value}')} ", f"bold {front} on {back}")
+
+
+def header_lines(view: View, width: int) -> list[Content]:
+    """The header for a width: what does not fit is left out, the least important first."""
+    snapshot = view.snapshot
+    name = plain(snapshot.subject.name if snapshot is not None else "", "bold")
+    left = Content.assemble(" ", ("sgdoctor", MUTED), _GAP, name, _GAP, pill(view))
+    if snapshot is None:
+        return [cut(left, width), BLANK]
+    right = styled(f"{_time(view)} ", MUTED)
+    for part in _counters(view, snapshot):
+        if left.cell_length + len(_GAP) + part.cell_length + right.cell_length < width:
+            left = Content.assemble(left, _GAP, part)
+    subject = snapshot.subject
+    engine = subject.engine if subject.engine and subject.engine.split()[-1] not in subject.image else ""
+    engine = engine or ("" if subject.image else subject.engine)
+    parts = [
+        plain(text, style)
+        for text, style in (
+            (subject.model, ""),
+            (subject.quantisation, MUTED),
+            (subject.image, MUTED),
+            (engine, MUTED),
+            (subject.ports.replace("->", "→"), MUTED),
+            (subject.id[:12], MUTED),
+        )
+        if text
+    ]
+    second = Content(" ")
+    dot = styled(" · ", MUTED)
+    for part in parts:
+        between = dot if second.cell_length > 1 else BLANK
+        if second.cell_length + between.cell_length + part.cell_length <= width - 1:
+            second = Content.assemble(second, between, part)
+    return [spread(left, right, width), second]
+
+
+def _counters(view: View, snapshot: Snapshot) -> list[Content]:
+    lang, verdict = view.lang, snapshot.verdict
+    parts = []
+    count = max(len(snapshot.attempts), verdict.attempts)
+    if count > 1:
+        text = tell(lang, "attempt", number=verdict.attempt, count=count)
+        parts.append(styled(text, "" if verdict.attempt == count else f"bold {ODD}"))
+    if snapshot.subject.restarts:
+        text = tell_count(lang, "restarts", snapshot.subject.restarts)
+        pace = _pace(snapshot)
+        text = tell(lang, "restarts.every", restarts=text, seconds=pace) if pace else text
+        parts.append(styled(text, ODD))
+    return parts
+
+
+def _pace(snapshot: Snapshot) -> int | None:
+    """Seconds between the last starts of a crash loop; None if there is no loop."""
+    times = [attempt.started for attempt in snapshot.attempts[-4:] if attempt.started is not None]
+    if len(times) < 3:
+        return None
+    return round((times[-1] - times[0]) / (len(times) - 1))
+
+
+def _time(view: View) -> str:
+    """How long it has served, or how long the start has taken."""
+    snapshot = view.snapshot
+    assert snapshot is not None
+    if snapshot.uptime is not None:
+        return tell(view.lang, "up", time=clock(snapshot.uptime))
+    number = snapshot.verdict.attempt
+    seconds = next((attempt.seconds for attempt in snapshot.attempts if attempt.number == number), None)
+    return "" if seconds is None else clock(seconds)
+
+
+def verdict_lines(view: View, width: int, rows: int) -> list[Content]:
+    """The verdict, cut at ``rows`` lines; then one line for each failure behind the screen."""
+    snapshot = view.snapshot
+    lines: list[Content] = []
+    for failure in view.failures:
+        lines.append(cut(Content.assemble((" ! ", f"bold {BAD}"), plain(failure, BAD)), width))
+    if snapshot is not None and (note := snapshot.note.in_language(view.lang)):
+        waiting = snapshot.link is not Link.FOLLOWING
+        first = styled(" ◌ " if waiting else " · ", ODD if waiting else MUTED)
+        lines.append(cut(Content.assemble(first, plain(note, MUTED)), width))
+    kind = pill_of(snapshot)
+    symbol, colour = PILLS[kind]
+    if kind is Pill.WAITING or snapshot is None:
+        if not lines:
+            lines = [Content.assemble(f" {symbol} ", (tell(view.lang, "waiting"), MUTED))]
+        return [cut(line, width) for line in lines]
+    text = prose(snapshot.verdict.summary.in_language(view.lang), "bold")
+    wrapped = wrap(text, width - 1, first=styled(f" {symbol} ", f"bold {colour}"))
+    if len(wrapped) > rows:
+        kept = wrapped[: rows - 1]
+        last = wrapped[rows - 1] + Content(" ") + wrapped[rows].stylize("bold")
+        wrapped = [*kept, cut(last, width - 1)]
+    return [*wrapped, *lines]

@@ -1,0 +1,147 @@
+"""The screen with the panes."""
+
+from collections.abc import Collection
+from typing import Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+
+from sgdoctor.config import PANES
+from sgdoctor.tui.arrangement import Shape, arrange, shape_of
+from sgdoctor.tui.panes.bars import KeyBar, Tabs
+from sgdoctor.tui.panes.diagnosis import Card, DiagnosisPane
+from sgdoctor.tui.panes.gpu import GpuPane
+from sgdoctor.tui.panes.header import Header, VerdictLine
+from sgdoctor.tui.panes.log import LogPane
+from sgdoctor.tui.panes.startup import StartupPane, rows_wanted
+from sgdoctor.tui.view import View
+from sgdoctor.tui.words import tell
+from sgdoctor.watching.model import Lines
+
+_FRAMES: Final = {"startup": "pane.startup", "diagnosis": "pane.diagnosis", "log": "pane.log", "gpu": "pane.gpu"}
+
+
+class WatchScreen(Screen[None]):
+    """Header and verdict, the panes, the line of keys."""
+
+    AUTO_FOCUS = ""
+
+    def __init__(self, lines: Lines, shown: Collection[str], active: str) -> None:
+        super().__init__()
+        self._shown = [name for name in PANES if name in shown]
+        self.active = active if active in self._shown else self._shown[0]
+        self._zoomed = False
+        self._view = View()
+        self.log_pane = LogPane(lines, id="log")
+        self.diagnosis = DiagnosisPane(id="diagnosis")
+        self._panes: dict[str, Widget] = {
+            "startup": StartupPane(id="startup"),
+            "diagnosis": self.diagnosis,
+            "log": self.log_pane,
+            "gpu": GpuPane(id="gpu"),
+        }
+        self._room = Container(id="room")
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        yield Header(id="header")
+        yield VerdictLine(id="verdict")
+        yield Tabs(id="tabs")
+        with self._room:
+            yield from (self._panes[name] for name in self._shown)
+        yield KeyBar(id="keys")
+
+    def on_mount(self) -> None:
+        """The pane that had the keyboard last time has it."""
+        self.query_one(Tabs).names = self._shown
+        self.activate(self.active)
+
+    def show(self, view: View) -> None:
+        """Draw a view in every pane."""
+        self._view = view
+        for drawing in (self.query_one(Header), self.query_one(VerdictLine), self.query_one(Tabs), self.query_one(KeyBar)):
+            drawing.show(view)
+        for name in self._shown:
+            pane = self._panes[name]
+            assert isinstance(pane, StartupPane | DiagnosisPane | LogPane | GpuPane)
+            pane.show(view)
+            number = view.key(f"pane('{name}')")
+            pane.border_title = Content(f"{number} {tell(view.lang, _FRAMES[name])}".strip())
+        self.place_panes()
+
+    def activate(self, name: str) -> bool:
+        """Give a pane the keyboard; False if it is not among those shown."""
+        if name not in self._shown:
+            return False
+        self.active = name
+        self.place_panes()
+        self._panes[name].focus(scroll_visible=False)
+        return True
+
+    def step(self, way: int) -> None:
+        """To the next pane or the one before."""
+        place = self._shown.index(self.active)
+        self.activate(self._shown[(place + way) % len(self._shown)])
+
+    def zoom(self) -> None:
+        """The active pane alone, and back."""
+        self._zoomed = not self._zoomed
+        self.place_panes()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Other room."""
+        self.place_panes(event.size.width, event.size.height)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """A click gives a pane the keyboard as well."""
+        for node in event.widget.ancestors_with_self:
+            if node.id in self._shown and node is self._panes.get(node.id or ""):
+                if self.active != node.id:
+                    self.active = node.id or self.active
+                    self.place_panes()
+                return
+
+    def on_card_chosen(self, event: Card.Chosen) -> None:
+        """A card was clicked."""
+        self.diagnosis.select(event.number)
+        self.activate("diagnosis")
+
+    def place_panes(self, width: int = 0, height: int = 0) -> None:
+        """Put the panes where they belong."""
+        width, height = width or self.size.width, height or self.size.height
+        if not self.is_mounted or not width or not height:
+            return
+        shape = shape_of(width, height)
+        header, verdict, tabs = self.query_one(Header), self.query_one(VerdictLine), self.query_one(Tabs)
+        header.compact = height < 20
+        header.redraw()
+        verdict.rows = 1 if shape is Shape.TINY else 2
+        verdict.redraw()
+        single = shape in (Shape.SINGLE, Shape.TINY) or self._zoomed
+        tabs.active = self.active
+        tabs.display = single and height >= 8
+        tabs.redraw()
+        keys = self.query_one(KeyBar)
+        keys.display = height >= 10
+        taken = len(header.lines(width)) + len(verdict.lines(width)) + bool(tabs.display) + bool(keys.display)
+        boxes = arrange(
+            Shape.SINGLE if single else shape,
+            width,
+            max(1, height - taken),
+            shown=self._shown,
+            active=self.active,
+            trouble=self._view.trouble,
+            rows=rows_wanted(self._view),
+        )
+        for name in self._shown:
+            pane, box = self._panes[name], boxes.get(name)
+            pane.display = box is not None
+            if box is not None:
+                pane.styles.offset = (box.x, box.y)
+                pane.styles.width = box.width
+                pane.styles.height = box.height
+            pane.set_class(single, "alone")

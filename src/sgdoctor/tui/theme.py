@@ -1,0 +1,41 @@
+"""The two themes of the app; those of Textual and the terminal's own colours (``ansi-*``) can be chosen as well."""
+
+from typing import Final
+
+from textual.theme import Theme
+
+DARK: Final = Theme(
+    name="sgdoctor-dark",
+    primary="#7aa2d6",
+    secondary="#8fc1b5",
+    accent="#c3a6dd",
+    warning="#d9b06c",
+    error="#e0787f",
+    success="#86b98a",
+    foreground="#d3d8de",
+    background="#15191e",
+    surface="#1a1f25",
+    panel="#232a32",
+    dark=True,
+    variables={"border-blurred": "#333c46", "footer-key-foreground": "#7aa2d6"},
+)
+LIGHT: Final = Theme(
+    name="sgdoctor-light",
+    primary="#2f66a8",
+    secondary="#23756a",
+    accent="#7a4fa3",
+    warning="#96650f",
+    error="#b3323c",
+    success="#35753b",
+    foreground="#2a2f36",
+    background="#fbfaf7",
+    surface="#f4f2ed",
+    panel="#e9e6df",
+    dark=False,
+    variables={"border-blurred": "#d2cdc2", "footer-key-foreground": "#2f66a8"},
+)
+ALIASES: Final = {"dark": "sgdoctor-dark", "light": "sgdoctor-light"}
+"""Short names for the settings."""
+
+CYCLE: Final = ("sgdoctor-dark", "sgdoctor-light", "ansi-dark", "ansi-light")
+"""What the theme key goes through."""

@@ -1,0 +1,123 @@
+"""What all panes draw: one immutable value, made anew whenever something changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from sgdoctor.diagnosis.model import Diagnosis, State
+from sgdoctor.engines.base import PhaseName
+from sgdoctor.gpu.model import GpuReading
+from sgdoctor.report.wording import change_text
+from sgdoctor.tui.drawing import BAD, BUSY, GOOD, MUTED, ODD
+from sgdoctor.tui.history import History
+from sgdoctor.tui.keys import KEYS, Key, shown_key
+from sgdoctor.watching.model import Link, Snapshot
+
+
+class Pill(StrEnum):
+    """How the server is, in one word."""
+
+    WAITING = "waiting"
+    STARTING = "starting"
+    READY = "ready"
+    DEGRADED = "degraded"
+    FAILED = "failed"
+    STALLED = "stalled"
+    STOPPED = "stopped"
+    UNKNOWN = "unknown"
+
+
+PILLS: Final = {
+    Pill.WAITING: ("◌", MUTED),
+    Pill.STARTING: ("▶", BUSY),
+    Pill.READY: ("✔", GOOD),
+    Pill.DEGRADED: ("▲", ODD),
+    Pill.FAILED: ("✖", BAD),
+    Pill.STALLED: ("▲", ODD),
+    Pill.STOPPED: ("■", MUTED),
+    Pill.UNKNOWN: ("?", ODD),
+}
+"""Symbol and colour of each pill."""
+
+_BY_STATE: Final = {
+    State.FAILED: Pill.FAILED,
+    State.STALLED: Pill.STALLED,
+    State.STARTING: Pill.STARTING,
+    State.UNDETERMINED: Pill.UNKNOWN,
+    State.DEGRADED: Pill.DEGRADED,
+    State.HEALTHY: Pill.READY,
+}
+
+
+def pill_of_state(state: State) -> Pill:
+    """The pill for the state of a start of which nothing else is known."""
+    return _BY_STATE[state]
+
+
+def pill_of(snapshot: Snapshot | None) -> Pill:
+    """The pill for a moment; None is the moment before the first snapshot."""
+    if snapshot is None or (not snapshot.lines and not snapshot.verdict.diagnoses):
+        return Pill.WAITING
+    verdict = snapshot.verdict
+    pill = _BY_STATE[verdict.state]
+    if pill is Pill.READY and any(phase.name is PhaseName.SHUTDOWN for phase in verdict.phases):
+        return Pill.STOPPED
+    if pill is Pill.STARTING and snapshot.link is Link.ENDED:
+        return Pill.STOPPED
+    return pill
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything that is on the screen, except the lines of the log.
+
+    Attributes:
+        snapshot: the newest one; None before the first.
+        reading: of the GPUs, the newest; None before the first.
+        history: of the GPUs.
+        lang: ``en`` or ``zh``.
+        benign: whether notices are listed.
+        chosen: number of the start that the user chose; None for the newest.
+        failures: what broke behind the screen, one line each.
+        keys: the table in force.
+    """
+
+    snapshot: Snapshot | None = None
+    reading: GpuReading | None = None
+    history: History = History()
+    lang: str = "en"
+    benign: bool = False
+    chosen: int | None = None
+    failures: tuple[str, ...] = ()
+    keys: Sequence[Key] = KEYS
+
+    @property
+    def diagnoses(self) -> tuple[Diagnosis, ...]:
+        """Of the start that is shown."""
+        return self.snapshot.verdict.diagnoses if self.snapshot is not None else ()
+
+    @property
+    def trouble(self) -> bool:
+        """Whether the diagnosis is what the user wants to see."""
+        if self.snapshot is None:
+            return False
+        return bool(self.diagnoses) or self.snapshot.verdict.unexplained is not None
+
+    def key(self, action: str) -> str:
+        """The key of an action as it stands on the keyboard; empty if the user took it away."""
+        return next((shown_key(key.keys[0]) for key in self.keys if key.action == action and key.keys), "")
+
+
+def flags_of(diagnosis: Diagnosis, lang: str) -> list[str]:
+    """The changes of the best fix as they would be typed; empty if it has none."""
+    for fix in diagnosis.fixes:
+        if fix.changes:
+            return [change_text(change, lang) for change in fix.changes]
+    return []
+
+
+def evidence_lines(diagnosis: Diagnosis) -> list[int]:
+    """Numbers of the lines that prove it, the decisive one first, then those of its consequences."""
+    numbers = [evidence.line for evidence in diagnosis.evidence]
+    return list(dict.fromkeys(numbers))

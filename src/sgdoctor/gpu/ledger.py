@@ -5,10 +5,9 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from sgdoctor.gpu.model import Gpu, GpuProcess
+from sgdoctor.gpu.owners import nobodys_mib
 from sgdoctor.rules.model import Text
 
-_UNNAMED_MIB: Final = 300.0
-"""Memory without a process that is still nobody's: contexts of the driver, rounding."""
 _TOLERANCE_MIB: Final = 256.0
 """The log counts what a step took, other small takers at the same time included; see docs/gpu-check.md."""
 
@@ -129,7 +128,7 @@ def ledger(gpu: Gpu, log: LogMemory, *, container: str = "", pids: Collection[in
     driver = min(max(gpu.reserved_mib or 0.0, 0.0), used)
     own, others, attributed = _split(gpu, used - driver, container, pids)
     notes: list[Text] = []
-    if not attributed and used - driver > _UNNAMED_MIB:
+    if not attributed and used - driver > nobodys_mib(gpu.reserved_mib):
         notes.append(
             Text(
                 "Which program holds this memory is not known: “other” may include that of other programs.",
@@ -171,12 +170,14 @@ def _split(gpu: Gpu, taken: float, container: str, pids: Collection[int]) -> tup
         # A process that has a name was seen; with nothing to hold it against, it may be the server.
         return bool((container or pids) and process.name)
 
+    def held(which: Callable[[GpuProcess], bool]) -> float:
+        return min(sum(max(process.used_mib or 0.0, 0.0) for process in gpu.processes if which(process)), taken)
+
     own = [process.used_mib for process in gpu.processes if is_own(process)]
-    foreign = min(sum(process.used_mib or 0.0 for process in gpu.processes if is_foreign(process)), taken)
-    if own and all(mib is not None for mib in own):
-        held = min(sum(mib or 0.0 for mib in own), taken)
-        return held, taken - held, True
+    foreign = held(is_foreign)
+    if own and None not in own:
+        return held(is_own), taken - held(is_own), True
     all_foreign = (container or pids) and all(is_foreign(process) for process in gpu.processes)
-    if not own and all_foreign and taken - foreign <= _UNNAMED_MIB:
+    if not own and all_foreign and taken - foreign <= nobodys_mib(gpu.reserved_mib):
         return 0.0, taken, True
     return taken - foreign, foreign, False

@@ -157,13 +157,7 @@ class NvmlSource:
         rates = self._ask("nvmlDeviceGetUtilizationRates", handle)
         power = self._ask("nvmlDeviceGetPowerUsage", handle)
         limit = self._ask("nvmlDeviceGetEnforcedPowerLimit", handle)
-        processes = self._processes(handle)
-        notes = (
-            (reasons.of_nvml(code, self._machine),)
-            if memory is None
-            else process_notes(self._machine, memory.used - (memory.reserved or 0.0), processes)
-        )
-        return Gpu(
+        gpu = Gpu(
             number=number,
             uuid=self._ask("nvmlDeviceGetUUID", handle) or "",
             name=self._ask("nvmlDeviceGetName", handle) or "",
@@ -175,10 +169,12 @@ class NvmlSource:
             temperature=self._ask("nvmlDeviceGetTemperature", handle, self._library.NVML_TEMPERATURE_GPU),
             power_w=None if power is None else power / 1000,
             power_limit_w=None if limit is None else limit / 1000,
-            processes=processes,
+            processes=self._processes(handle),
             reserved_mib=None if memory is None else memory.reserved,
-            notes=notes,
         )
+        if memory is None:
+            return gpu._replace(notes=(reasons.of_nvml(code, self._machine),))
+        return gpu._replace(notes=process_notes(self._machine, gpu))
 
     def _slices(self, handle: Any, card: Gpu) -> list[Gpu]:
         """The MIG slices of a card; none for a card that is not cut."""

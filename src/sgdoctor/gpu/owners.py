@@ -1,11 +1,11 @@
 """Whose process it is: its program and its container, by what the kernel tells about it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from sgdoctor.gpu.machine import Machine
-from sgdoctor.gpu.model import GpuProcess
+from sgdoctor.gpu.model import Gpu
 from sgdoctor.patterns import lazy_pattern
 from sgdoctor.rules.model import Text
 
@@ -18,8 +18,9 @@ _OUTSIDE: Final = ("libpod-conmon", "crio-conmon")
 _INTERPRETER: Final = lazy_pattern(r"(?:python|pypy|node|ruby|perl|bash|sh)[0-9.]*")
 # A process without a `-m module` or a script among so many arguments is named after its interpreter alone.
 _LONGEST_NAME: Final = 60
-# Below this, memory that no process is listed with is that of contexts being made and of rounding.
-_UNNAMED_MIB: Final = 300.0
+_CONTEXTS_MIB: Final = 300.0
+# 616 MiB on an H200 (docs/gpu-check.md), less on smaller cards.
+_LARGEST_RESERVE_MIB: Final = 700.0
 
 
 class Owner(NamedTuple):
@@ -127,19 +128,25 @@ def _read(path: Path) -> bytes:
         return b""
 
 
-def process_notes(machine: Machine, taken_mib: float | None, processes: Iterable[GpuProcess]) -> tuple[Text, ...]:
+def nobodys_mib(reserved_mib: float | None) -> float:
+    """Memory that may be in use without a process that holds it, in MiB, beyond the driver's reserve if that is known.
+
+    Contexts of the driver and contexts that are just being made take some; an unknown reserve is some hundred more.
+    """
+    return _CONTEXTS_MIB if reserved_mib is not None else _CONTEXTS_MIB + _LARGEST_RESERVE_MIB
+
+
+def process_notes(machine: Machine, gpu: Gpu) -> tuple[Text, ...]:
     """Why processes, or their memory, are missing from a GPU's list; empty if nothing seems to be missing.
 
     Args:
         machine: where the list was read.
-        taken_mib: memory of the GPU in use, without the driver's reserve.
-        processes: the list.
+        gpu: with its processes.
     """
-    listed = tuple(processes)
-    silent = any(process.used_mib is None for process in listed)
-    known = sum(process.used_mib or 0.0 for process in listed)
-    unnamed = taken_mib is not None and taken_mib - known > _UNNAMED_MIB
-    if not (silent or unnamed):
+    silent = any(process.used_mib is None for process in gpu.processes)
+    known = sum(process.used_mib or 0.0 for process in gpu.processes)
+    rest = (gpu.used_mib or 0.0) - (gpu.reserved_mib or 0.0) - known
+    if not silent and rest <= nobodys_mib(gpu.reserved_mib):
         return ()
     if machine.wsl:
         return (

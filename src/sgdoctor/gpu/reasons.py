@@ -13,6 +13,7 @@ DRIVER_NOT_LOADED: Final = 9
 LIBRARY_NOT_FOUND: Final = 12
 GPU_IS_LOST: Final = 15
 RESET_REQUIRED: Final = 16
+OPERATING_SYSTEM: Final = 17
 VERSION_MISMATCH: Final = 18
 UNKNOWN: Final = 999
 
@@ -38,6 +39,12 @@ MISMATCH: Final = Text(
 PERMISSION: Final = Text(
     "No permission to ask the NVIDIA driver (see the rights of /dev/nvidia*).",
     "没有权限访问 NVIDIA 驱动（请检查 /dev/nvidia* 的权限）。",
+)
+BLOCKED: Final = Text(
+    "The operating system does not let the NVIDIA driver be reached: the device files /dev/nvidia* are missing here or"
+    " closed (in a container: it was started without a GPU, or lost it).",
+    "操作系统不允许访问 NVIDIA 驱动：这里缺少设备文件 /dev/nvidia* 或其不可用"
+    "（在容器中：启动时没有分配 GPU，或已失去 GPU）。",
 )
 NOT_LOADED: Final = Text(
     "The NVIDIA driver is installed and not loaded, or was just unloaded (see dmesg; Secure Boot refuses unsigned"
@@ -102,6 +109,7 @@ def of_nvml(code: int, machine: Machine) -> Text:
         NO_PERMISSION: PERMISSION,
         DRIVER_NOT_LOADED: NOT_LOADED,
         UNINITIALIZED: NOT_LOADED,
+        OPERATING_SYSTEM: BLOCKED,
         VERSION_MISMATCH: MISMATCH,
         GPU_IS_LOST: LOST,
         RESET_REQUIRED: RESET,

@@ -64,6 +64,23 @@ def write_recording(path: Path, readings: Iterable[GpuReading]) -> None:
     path.write_text("".join(f"{to_json(reading)}\n" for reading in readings), encoding="utf-8")
 
 
+def without(reading: GpuReading, pid: int) -> GpuReading:
+    """The reading as if a process and its memory were not on the card.
+
+    Some recordings were made on a large card that a ballast process turned into one of 24 GB.
+    """
+    return reading._replace(gpus=tuple(_without(gpu, pid) for gpu in reading.gpus))
+
+
+def _without(gpu: Gpu, pid: int) -> Gpu:
+    ballast = sum(process.used_mib or 0.0 for process in gpu.processes if process.pid == pid)
+    return gpu._replace(
+        total_mib=None if gpu.total_mib is None else gpu.total_mib - ballast,
+        used_mib=None if gpu.used_mib is None else gpu.used_mib - ballast,
+        processes=tuple(process for process in gpu.processes if process.pid != pid),
+    )
+
+
 class RecordedSource:
     """A recording in the place of a driver. Its readings call their source ``recorded``."""
 

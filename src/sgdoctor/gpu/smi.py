@@ -44,6 +44,7 @@ _FAILURES: Final = (
     ("couldn't communicate with the NVIDIA driver", reasons.NOT_LOADED),
     ("Driver Not Loaded", reasons.NOT_LOADED),
     ("Insufficient Permissions", reasons.PERMISSION),
+    ("blocked by the operating system", reasons.BLOCKED),
     ("Initialize NVML: Unknown Error", reasons.DEVICES_TAKEN),
     ("No devices were found", reasons.NO_GPU),
     ("GPU is lost", reasons.LOST),
@@ -148,11 +149,12 @@ class SmiSource:
             (self._owned(process) for uuid, process in processes if uuid == gpu.uuid),
             key=lambda process: (-(process.used_mib or 0.0), process.pid),
         )
-        taken = None if gpu.used_mib is None else gpu.used_mib - (gpu.reserved_mib or 0.0)
+        gpu = gpu._replace(processes=tuple(own))
+        if gpu.used_mib is None:
+            return gpu
         # A container counts its processes for itself, and so does the nvidia-smi in it.
         machine = self._machine._replace(own_pids=True, wsl=False) if self._inside else self._machine
-        notes = () if taken is None else process_notes(machine, taken, own)
-        return gpu._replace(processes=tuple(own), notes=gpu.notes + notes)
+        return gpu._replace(notes=gpu.notes + process_notes(machine, gpu))
 
     def _owned(self, process: GpuProcess) -> GpuProcess:
         if self._inside is None:

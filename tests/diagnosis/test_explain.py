@@ -1,6 +1,6 @@
 """Which hit is the root, what follows from it, what is harmless."""
 
-from sgdoctor.engines.base import PhaseName
+from sgdoctor.engines.base import Phase, PhaseName
 from sgdoctor.logs.event import EventKind
 from sgdoctor.rules.model import Confidence, Pattern, Severity
 from tests.diagnosis.samples import consequence, event, explained, hit, ids, reading, rule
@@ -208,6 +208,17 @@ def test_a_line_that_a_later_stage_followed_killed_nobody() -> None:
     found = explained([hit(rule("LINE"), event(3)), hit(rule("DEATH"), death)], reading(phases=STARTED))
 
     assert ids(found) == ["DEATH"]
+
+
+def test_a_line_before_the_end_of_a_stage_killed_nobody() -> None:
+    within = Phase(PhaseName.KV_CACHE, 5, 8, done=True)
+    unfinished = within._replace(done=False)
+
+    found = [
+        explained([hit(rule("A"), event(5))], reading()._replace(phases=(stage,))) for stage in (within, unfinished)
+    ]
+
+    assert [ids(one) for one in found] == [[], ["A"]]
 
 
 def test_a_traceback_of_another_rank_counts_though_this_rank_went_on() -> None:

@@ -115,3 +115,49 @@ RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.
 
     assert verdict.state == "failed"
     assert verdict.diagnoses[0].evidence[0].line == 9
+
+
+SERVED = "".join(
+    f"[2026-11-30 10:41:{second}] Decode batch, #running-req: 1, #token: 40, token usage: 0.00, cuda graph: True, "
+    "gen throughput (token/s): 20.0, #queue-req: 0\n"
+    for second in range(20, 40)
+)
+
+
+@pytest.mark.parametrize("failure", [*FAILURES, "exit code: 137", "ValueError: nobody has ever seen this"])
+def test_raw_text_of_a_server_that_goes_on_to_serve_is_no_death(failure: str, alive: bytes, base: RuleBase) -> None:
+    ready = alive.index(b"\n", alive.index(b"fired up and ready")) + 1
+    prompt = f"my own logger prints prompts:\n{failure}\n"
+
+    verdict = newest(alive[:ready] + prompt.encode() + SERVED.encode(), base)
+
+    assert verdict.state in (State.HEALTHY, State.DEGRADED)
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize(
+    "around",
+    [
+        '{\n  "lines": [\n    "[a {",\n    "FAILURE"\n  ]\n}',
+        '[\n  "FAILURE",\n  "x"\n]',
+        "2026-11-30 10:41:05,123 - proxy - INFO - prompt: 'FAILURE'",
+        'INFO:     proxy: body: {"prompt": "FAILURE"}',
+        "[2026-11-30 10:41:05] request {'role': 'user', 'content': 'FAILURE'}",
+    ],
+)
+def test_bodies_and_conversations_are_data(failure: str, around: str, alive: bytes, base: RuleBase) -> None:
+    ready = alive.index(b"\n", alive.index(b"fired up and ready")) + 1
+    body = around.replace("FAILURE", failure) + "\n"
+
+    verdict = newest(alive[:ready] + body.encode(), base)
+
+    assert (verdict.state, verdict.diagnoses) == (State.HEALTHY, ())
+
+
+def test_an_exception_that_quotes_a_conversation_stays_one(alive: bytes, base: RuleBase) -> None:
+    ready = alive.index(b"\n", alive.index(b"fired up and ready")) + 1
+    failure = b"ValueError: nobody has ever seen {'role': 'user', 'content': 'x'}\n"
+
+    verdict = newest(alive[:ready] + failure, base)
+
+    assert verdict.unexplained is not None

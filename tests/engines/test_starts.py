@@ -20,6 +20,7 @@ CRASH_LOOPS = [
     ("kill-scheduler", "cli-no-gpu", "article27-mfs-0.80", "cli-article-patches-real-entry"),
     # No line tells that the first of these two ended: its process was killed from outside.
     ("cli-port-in-use", "cli-port-in-use"),
+    ("cli-port-in-use", "cli-article-launch-script"),
 ]
 
 

@@ -1,5 +1,6 @@
 """The course of an attempt: when it became ready, whether it lived on after an event, how it ended."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -107,8 +108,15 @@ class Course:
         """Whether the server worked on requests well after the event."""
         if self.served is None or self.served.line.number <= event.last:
             return False
-        gap = seconds_between(event.time, self.served.time)
+        gap = seconds_between(self._latest_time(event), self.served.time)
         return gap is not None and gap > _LIVED_ON_SECONDS
+
+    def _latest_time(self, event: Event) -> datetime | None:
+        """When the event had happened at the latest: few programs but the engine print a clock."""
+        if event.time is not None:
+            return event.time
+        after = bisect_right(self.events, event.last, key=lambda other: other.first)
+        return next((later.time for later in self.events[after:] if later.time is not None), None)
 
     def went_on(self, event: Event) -> bool:
         """Whether the start made progress after the event: ready, a later phase, requests served."""
@@ -126,12 +134,15 @@ class Course:
         A traceback ends its own process unless it was caught and only printed; with several ranks another one may go on
         a little longer, so nothing is concluded there.
         """
+        phases = self.reading.phases
         if event.kind is EventKind.TRACEBACK:
             if _DEADLY_HEADER in event.header or any(other.rank for other in self.events):
                 return False
         elif event.kind is not EventKind.LINE:
             return False
-        return any(phase.start_line > event.last and phase.name in _LATER_PHASES for phase in self.reading.phases)
+        elif any(phase.done and phase.end_line > event.last and phase.name in _LATER_PHASES for phase in phases):
+            return True  # it stands within a stage that came to its end
+        return any(phase.start_line > event.last and phase.name in _LATER_PHASES for phase in phases)
 
     def engine_began_after(self, event: Event) -> bool:
         """Whether the engine's first phase began only after the event."""

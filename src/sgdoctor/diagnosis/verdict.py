@@ -164,6 +164,9 @@ def _died(explanation: Explanation, course: Course, unknown: Event | None) -> bo
         return False
     code = course.reading.facts.get("exit_code")
     if code is not None and isinstance(code.value, int):
+        told = next((event for event in course.events if event.first <= code.line <= event.last), None)
+        if told is not None and course.served_on(told):
+            return False
         # SGLang as PID 1 of its container ends a failed start with exit code 0 (0.5.15), so before it was ready
         # even 0 is a bad end.
         return code.value not in _STOP_CODES and (code.value != 0 or not course.serving)

@@ -8,11 +8,13 @@ from sgdoctor.logs import bars, shapes
 from sgdoctor.logs.event import Event, EventKind
 from sgdoctor.logs.line import Line
 from sgdoctor.logs.tracebacks import MAX_EVENT_TEXT, OpenTraceback, Take
+from sgdoctor.patterns import lazy_pattern
 
 MAX_JOINED_LINES: Final = 12
 MAX_JOINED_TEXT: Final = 4000
 MAX_BLOCK_LINES: Final = 5000
 MAX_OPEN: Final = 64
+_QUOTED: Final = lazy_pattern(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'')
 
 
 @dataclass(slots=True)
@@ -195,7 +197,11 @@ class Folder:
             data = self._is_data(line)
         if data:
             self._flush()
-            self._out.append(_event(EventKind.DATA, line))
+            # A body that is printed over several lines: what it holds is not told by each of them.
+            if (body := text.lstrip()).startswith(("{", "[{")) and (depth := _depth(body)) > 0:
+                self._block = _Block(line, line.number, depth)
+            else:
+                self._out.append(_event(EventKind.DATA, line))
             return
         if self._begin_traceback(line):
             return
@@ -253,7 +259,7 @@ class Folder:
             self._out.append(_event(EventKind.DATA, line))
             return True
         body = text.lstrip()
-        if body.startswith(("usage: ", "{", "[{")):
+        if body.startswith(("usage: ", "{", "[{")) or body == "[":
             self._flush()
             self._block = _Block(line, line.number, _depth(body) if body[0] in "{[" else 0)
             if self._block.depth <= 0 and body[0] in "{[":
@@ -306,4 +312,5 @@ def _last(pending: _Pending) -> str:
 
 
 def _depth(text: str) -> int:
+    text = _QUOTED.sub("", text)
     return text.count("{") + text.count("[") - text.count("}") - text.count("]")

@@ -96,7 +96,10 @@ def _is_end(event: Event, sign: Sign | None) -> bool:
         return True
     text = event.text
     return event.kind is EventKind.LINE and (
-        text.startswith("kill_process_tree called") or text == "Killed" or is_argument_error(text)
+        text.startswith("kill_process_tree called")
+        or text == "Killed"
+        or is_argument_error(text)
+        or (text.startswith("ERROR: ") and "error while attempting to bind on address" in text)
     )
 
 

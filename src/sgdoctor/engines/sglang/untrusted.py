@@ -4,6 +4,7 @@ from typing import Final
 
 from sgdoctor.engines.sglang.server_args import HEADS
 from sgdoctor.logs.line import Line
+from sgdoctor.logs.shapes import exception
 from sgdoctor.patterns import lazy_pattern
 
 _STARTS: Final = (
@@ -53,6 +54,22 @@ _DUMPED: Final = (
     '"messages":[{',
     ": prompt: '",
 )
+# A conversation that somebody's own logger prints. An exception may quote one too, and stays an exception.
+_SPOKEN: Final = (
+    "'role': '",
+    '"role": "',
+    "'content': ",
+    '"content": ',
+    "content='",
+    'content="',
+    "'prompt': ",
+    '"prompt": ',
+    "prompt='",
+    'prompt="',
+    "prompt: '",
+    'prompt: "',
+    "<|im_start|>",
+)
 
 
 def is_data(line: Line) -> bool:
@@ -69,4 +86,6 @@ def is_data(line: Line) -> bool:
         return True
     if ' - "' in text[:80] and _ACCESS.match(text):
         return True
-    return any(mark in text for mark in _DUMPED)
+    if any(mark in text for mark in _DUMPED):
+        return True
+    return any(mark in text for mark in _SPOKEN) and exception(text) is None

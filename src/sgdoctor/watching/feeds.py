@@ -23,10 +23,12 @@ class Output(NamedTuple):
     Attributes:
         data: the bytes.
         added: whether sgdoctor wrote them; then they are whole lines.
+        time: when the last of them was written, in seconds since the epoch; None for just now.
     """
 
     data: bytes
     added: bool = False
+    time: float | None = None
 
 
 class Begun(NamedTuple):
@@ -40,10 +42,17 @@ class Begun(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """How things stand with the log from now on."""
+    """How things stand with the log from now on.
+
+    Attributes:
+        link: as in a snapshot.
+        note: what is waited for.
+        final: whether nothing more comes unless a person does something.
+    """
 
     link: Link
     note: Text = Text("", "")
+    final: bool = False
 
 
 class Anew(NamedTuple):

@@ -76,7 +76,8 @@ class FileFeed:
             self._position += len(data)
             again = self._link in (Link.ENDED, Link.WAITING)
             self._link = Link.FOLLOWING if again else self._link
-            return [Standing(Link.FOLLOWING), Output(data)] if again else [Output(data)]
+            output = Output(data, time=os.fstat(self._file.fileno()).st_mtime)
+            return [Standing(Link.FOLLOWING), output] if again else [output]
         if changed := self._changed():
             return changed
         if self._link in (None, Link.FOLLOWING) and (link := self._standing()) is not self._link:

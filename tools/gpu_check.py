@@ -210,12 +210,12 @@ def main(folder: Path) -> None:
         "",
         f"`tools/gpu_check.py` on one {card.name}, driver {version}, {time.strftime('%Y-%m-%d', time.gmtime())}."
         " Sizes in MiB. Memory was taken with `cuMemAlloc` by child processes.",
-        " Not tried: several GPUs, MIG, WSL 2, a desktop's processes, a real container engine.",
+        "Not tried: several GPUs, MIG, WSL 2, a desktop's processes, a real container engine.",
         "",
         "## Against nvidia-smi",
         "",
-        "`used_mib` counts the driver's reserve, nvidia-smi's own \"used\" does not; the column shows what sgdoctor makes"
-        " of its output.",
+        "`used_mib` counts the driver's reserve, nvidia-smi's own \"used\" does not; the column shows what sgdoctor"
+        " makes of its output.",
     )
     report.compare("Idle")
     known_amounts(report, folder)
@@ -270,14 +270,9 @@ def known_amounts(report: Report, folder: Path) -> None:
         "gpus.csv",
     )
     smi_text("--query-gpu=index,flux.capacitor --format=csv,noheader,nounits", folder, "unknown-field.txt")
-    smi_text(
-        "--query-gpu=index,display_active,fan.speed,mig.mode.current,ecc.mode.current --format=csv,noheader,nounits",
-        folder,
-        "not-available.csv",
-    )
     one.end()
     two.end()
-    row("both have ended")
+    report.add("", f"After both have ended, {source.read().gpus[0].used_mib} are in use.")
     source.close()
 
 
@@ -291,7 +286,8 @@ def server(report: Report, folder: Path) -> None:
         "## A server in a container, beside another program",
         "",
         "One process takes memory in the steps of a start-up, in a control group of the name that Docker gives; another"
-        " one holds 2048 and its context.",
+        ' one holds 2048 and its context. NVML proves the sizes of "other" (what the server\'s process holds beyond the'
+        ' four amounts that a log would name: its CUDA context, 518) and of "other programs".',
         "",
     )
     with control_group(engine.pid) as group:

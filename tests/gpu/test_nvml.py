@@ -116,7 +116,9 @@ def test_slices_stand_in_the_place_of_their_card() -> None:
 
     actual = source(FakeNvml((whole, second), slices={0: cut})).read().gpus
 
-    expected = (each._replace(sm=90, temperature=40, power_w=whole.power_w, power_limit_w=700.0) for each in cut)
+    expected = (
+        each._replace(sm=90, temperature=whole.temperature, power_w=whole.power_w, power_limit_w=700.0) for each in cut
+    )
     assert (*expected, second) == actual
 
 

@@ -17,7 +17,7 @@ from sgdoctor.rules.model import Text
 from tests.gpu.samples import ID, RECORDINGS, process_table
 
 UUID = "GPU-00000000-0000-4000-8000-000000000000"
-REAL = Gpu(0, UUID, "NVIDIA H200", 90, 143771.0, 4665.0, 139106.0, 2, 40, 100.77, 700.0, reserved_mib=616.0)
+REAL = Gpu(0, UUID, "NVIDIA H200", 90, 143771.0, 4665.0, 139106.0, 2, 35, 103.89, 700.0, reserved_mib=616.0)
 
 
 def printed(name: str) -> str:
@@ -46,7 +46,7 @@ def test_the_real_output() -> None:
 
 
 def test_the_real_processes() -> None:
-    expected = ((UUID, GpuProcess(428, "python3", 518.0)), (UUID, GpuProcess(429, "python3", 3518.0)))
+    expected = ((UUID, GpuProcess(427, "python3", 518.0)), (UUID, GpuProcess(428, "python3", 3518.0)))
 
     assert expected == parse_processes(printed("processes.csv"))
 
@@ -133,12 +133,12 @@ def test_fields_that_a_version_does_not_know_are_left_out_from_then_on() -> None
 
 
 def test_processes_of_this_machine_get_their_owners(tmp_path: Path) -> None:
-    process_table(tmp_path, pid=429, cgroup=f"0::/docker/{ID}", command=b"sglang::scheduler\0")
+    process_table(tmp_path, pid=428, cgroup=f"0::/docker/{ID}", command=b"sglang::scheduler\0")
     smi = Smi(printed("gpus.csv"), printed("processes.csv"))
 
     reading = SmiSource(ProcessTable({ID: "sgl"}, tmp_path), Machine(), run=smi).read()
 
-    processes = (GpuProcess(429, "sglang::scheduler", 3518.0, ID, "sgl"), GpuProcess(428, "python3", 518.0))
+    processes = (GpuProcess(428, "sglang::scheduler", 3518.0, ID, "sgl"), GpuProcess(427, "python3", 518.0))
     assert ("nvidia-smi", (REAL._replace(processes=processes),)) == (reading.source, reading.gpus)
 
 

@@ -21,6 +21,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "help.version": ("show the version and leave", "显示版本并退出"),
     "help.lang": ("language of the output; default: from the locale", "输出语言；默认取自系统区域设置"),
     "help.diagnose": ("name the cause of a failure in a log", "找出日志中故障的原因"),
+    "help.watch": ("follow a server while it starts, serves or dies", "跟踪服务的启动、运行和退出"),
     "help.explain": ("what a rule means, offline", "离线查看某条规则的说明"),
     "help.rules": ("list, show, check and test rules", "列出、查看、检查和测试规则"),
     "help.completion": ("print a shell completion script", "输出 shell 补全脚本"),
@@ -46,6 +47,41 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "diagnose.no_redact": ("show tokens, keys and passwords too", "同时显示令牌、密钥和密码"),
     "diagnose.rules": ("read more rules from this folder", "从该目录读取更多规则"),
+    "watch.about": (
+        (
+            "Follows the log of a container, a file or standard input ('-'): phase by phase, what is normal, what went "
+            "wrong, why, and what cures it. Without a name: the container that runs SGLang. Opens the app on a "
+            "terminal, prints lines elsewhere. Exit code: as of diagnose, for the newest start."
+        ),
+        (
+            "跟踪容器、文件或标准输入（“-”）的日志：逐个阶段说明进展、什么是正常的、出了什么问题、为什么、怎么修。"
+            "不给名称时选择运行 SGLang 的容器。在终端中打开界面，否则逐行输出。"
+            "退出码与 diagnose 相同，以最新一次启动为准。"
+        ),
+    ),
+    "watch.target": (
+        "name, id or compose service of a container, which need not exist yet; '-' reads standard input",
+        "容器的名称、ID 或 compose 服务名，可以尚不存在；“-” 表示标准输入",
+    ),
+    "watch.file": ("follow a log file instead", "改为跟踪日志文件"),
+    "watch.speed": (
+        "play the file with its own clock, N times faster",
+        "按日志自身的时间回放文件，速度为 N 倍",
+    ),
+    "watch.until_ready": (
+        "leave with code 0 when it serves, with 3 when it failed",
+        "服务就绪时以退出码 0 结束，失败时以 3 结束",
+    ),
+    "watch.plain": ("print lines, also on a terminal", "即使在终端中也逐行输出"),
+    "watch.one_target": ("give a container or --file, not both", "容器和 --file 只能给一个"),
+    "watch.speed_needs_file": ("--speed is for --file", "--speed 只能与 --file 一起使用"),
+    "watch.speed_range": ("--speed: {given} is not a number above 0", "--speed：{given} 不是大于 0 的数"),
+    "watch.which": ("Which one? Number or name: ", "选择哪一个？编号或名称："),
+    "watch.attempt": ("--- attempt {number}", "--- 第 {number} 次启动"),
+    "watch.attempt_ended": ("attempt {number} {state}: {title}", "第 {number} 次启动{state}：{title}"),
+    "watch.ready": ("ready", "就绪"),
+    "watch.usual": (" (usual here: {low} to {high})", "（本机通常为 {low}到 {high}）"),
+    "watch.serving": ("{state}: serving on {address}", "{state}：服务地址 {address}"),
     "explain.code": ("id (SGL401) or name of a rule", "规则编号（SGL401）或名称"),
     "completion.shell": ("bash, zsh or tcsh", "bash、zsh 或 tcsh"),
     # Errors

@@ -187,7 +187,7 @@ def test_an_internal_error_asks_for_a_report_and_hides_the_traceback(
 ) -> None:
     from sgdoctor.cli import diagnose
 
-    monkeypatch.setattr(diagnose, "_rule_base", lambda _: 1 // 0)
+    monkeypatch.setattr(diagnose, "rule_base_of", lambda _: 1 // 0)
     assert main(["diagnose", dead]) == 1
     quiet = capsys.readouterr().err
     monkeypatch.setenv("SGDOCTOR_DEBUG", "1")

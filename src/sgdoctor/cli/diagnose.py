@@ -69,8 +69,8 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     for folder in arguments.rules:
         if not Path(folder).is_dir():
             return complain(say(lang, "error.rules_folder", given=printable(folder)), lang)
-    base = _rule_base(arguments.rules)
-    _report_problems(base, lang)
+    base = rule_base_of(arguments.rules)
+    report_problems(base, lang)
     writer = _Writer(arguments, lang)
     codes = []
     for target in arguments.files:
@@ -99,7 +99,8 @@ def exit_code(state: "State") -> int:
     }[state]
 
 
-def _rule_base(folders: list[str]) -> "RuleBase":
+def rule_base_of(folders: list[str]) -> "RuleBase":
+    """The rules in force, with those of more folders of the user."""
     from sgdoctor.rules.base import load_rule_base
 
     if not folders:
@@ -109,7 +110,7 @@ def _rule_base(folders: list[str]) -> "RuleBase":
     return load_rule_base(user_dirs=[*user_dirs(), *map(Path, folders)])
 
 
-def _report_problems(base: "RuleBase", lang: str) -> None:
+def report_problems(base: "RuleBase", lang: str) -> None:
     """A mistake in a rule of the user is said once and does not stop the diagnosis."""
     for problem in base.problems[:_SHOWN_PROBLEMS]:
         _warn(say(lang, "warning.rule", text=problem.in_language(lang)), lang)
@@ -294,9 +295,9 @@ class _Writer:
 
 
 def _print_json(document: Any) -> None:
-    import json
+    from sgdoctor.report.safe import json_text
 
     # Other characters than ASCII as they are, where the output can show them.
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
     unicode = encoding.lower().replace("-", "").startswith("utf")
-    sys.stdout.write(json.dumps(document, ensure_ascii=not unicode, indent=2) + "\n")
+    sys.stdout.write(json_text(document, ascii_only=not unicode) + "\n")

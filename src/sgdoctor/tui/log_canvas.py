@@ -54,11 +54,14 @@ class LogCanvas(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar = set(COMPONENTS)
     DEFAULT_CSS = f"""
     LogCanvas {{
-        background: $surface;
+        background: $background;
         color: $foreground;
         overflow-x: hidden;
         overflow-y: scroll;
         scrollbar-size-vertical: 1;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
         {COLOURS}
     }}
     """
@@ -164,7 +167,10 @@ class LogCanvas(ScrollView, can_focus=True):
     def wake(self) -> None:
         """Says that there may be new lines; for any thread and every line. The view looks 30 times a second at most."""
         if not self._woken and self.is_running:
-            self._woken = self.post_message(self.Woken())
+            # Set before the message is on its way: it may be answered before `post_message` returns.
+            self._woken = True
+            if not self.post_message(self.Woken()):
+                self._woken = False
 
     def on_log_canvas_woken(self, event: Woken) -> None:
         """Looks now, or when it is time again."""
@@ -295,7 +301,11 @@ class LogCanvas(ScrollView, can_focus=True):
 
     @property
     def _room(self) -> int:
-        return max(1, self.size.width - gutter_width(self._digits))
+        return max(1, self._width - gutter_width(self._digits))
+
+    @property
+    def _width(self) -> int:
+        return max(1, self.scrollable_content_region.width)
 
     @property
     def _page(self) -> int:
@@ -364,7 +374,7 @@ class LogCanvas(ScrollView, can_focus=True):
         return row
 
     def _set_size(self) -> None:
-        size = Size(self.size.width, self._sheet.total)
+        size = Size(self._width, self._sheet.total)
         if size == self.virtual_size:
             return
         # Setting `virtual_size` asks for a layout of the whole screen, which thirty times a second is too much; the
@@ -453,7 +463,7 @@ class LogCanvas(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""
-        width = self.size.width
+        width = self._width
         row = self.scroll_offset.y + y
         if row >= self._sheet.total:
             return self._blank(y, width)

@@ -80,7 +80,7 @@ class Cells:
         limit = column + max(0, width)
         start = bisect_right(ends, column) if column else 0
         before = 0
-        if start < len(ends) and start and ends[start - 1] < column:
+        if start < len(ends) and (ends[start - 1] if start else 0) < column:
             before = min(ends[start], limit) - column
             start += 1
         stop = bisect_right(ends, limit)

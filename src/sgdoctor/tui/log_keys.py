@@ -31,6 +31,7 @@ LOG_KEYS: Final[Sequence[Key]] = (
     _key("sideways(1)", ("right",), "to the right", "向右"),
     _key("extend(-1)", ("shift+up",), "select upwards", "向上选择"),
     _key("extend(1)", ("shift+down",), "select downwards", "向下选择"),
+    _key("copy_selection", ("ctrl+c",), "copy the selection, if there is one", "复制选中的行（如有）"),
     _key("copy", ("y",), "copy the selected lines, secrets hidden", "复制选中的行（隐去机密）"),
     _key("fold", ("enter",), "unfold the traceback, or fold it", "展开或折叠堆栈"),
     _key("fold_all", ("F",), "unfold all tracebacks, or fold them", "展开或折叠全部堆栈"),

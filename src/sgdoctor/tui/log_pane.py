@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from time import monotonic
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -19,6 +19,7 @@ from sgdoctor.tui.log_filter import EVERYTHING, LineFilter
 from sgdoctor.tui.log_search import MOST, Search
 from sgdoctor.tui.log_view import LogView
 from sgdoctor.tui.log_words import count_log, say_log
+from sgdoctor.tui.view import View
 from sgdoctor.watching.model import Lines
 
 _TITLE_SECONDS: Final = 0.1
@@ -112,6 +113,8 @@ class LogPane(Vertical):
         self._kind = Static(classes="log-search--kind")
         self._found = Static(classes="log-search--count")
         self._bar = SearchBar(Static("/", classes="log-search--label"), self._input, self._kind, self._found)
+        self._number = ""
+        self._chosen: int | None = None
         self._problem = ""
         self._origin = 0
         self._unseen = False
@@ -159,9 +162,24 @@ class LogPane(Vertical):
         self._tell()
         self._tell_search()
 
-    def focus_lines(self) -> None:
+    def show(self, view: View) -> None:
+        """Follows the language, and goes to the start that the user chose."""
+        number = view.key("pane('log')")
+        if (number, view.lang) != (self._number, self.view.lang):
+            self._number = number
+            self.show_in(view.lang)
+        if view.chosen != self._chosen and view.snapshot is not None:
+            self._chosen = view.chosen
+            first = {attempt.number: attempt.first_line for attempt in view.snapshot.attempts}.get(view.chosen or 0)
+            if first is not None:
+                self.view.jump_to(first)
+            elif view.chosen is None:
+                self.view.following = True
+
+    def focus(self, scroll_visible: bool = True) -> Self:  # noqa: FBT001, FBT002 - Textual's signature
         """Gives the keyboard to the lines."""
-        self.view.focus()
+        self.view.focus(scroll_visible)
+        return self
 
     # ------------------------------------------------------------ title
 
@@ -198,11 +216,11 @@ class LogPane(Vertical):
             parts.append(say_log(lang, "column", number=view.column + 1))
         if view.search is not None and not self._bar.has_class("-open"):
             parts.append(f"/{view.search.pattern}: {self._count_text(view.search)}")
-        return Content.assemble((say_log(lang, "title"), "bold"), "  ", " ─ ".join(parts))
+        return Content.assemble((f"{self._number} {say_log(lang, 'title')}".strip(), "bold"), "  ", " ─ ".join(parts))
 
     # ------------------------------------------------------------ search
 
-    def open_search(self) -> None:
+    def start_search(self) -> None:
         """Opens the search bar."""
         self._origin = self.view.cursor
         self._bar.add_class("-open")
@@ -342,7 +360,7 @@ class LogPane(Vertical):
     @on(LogView.SearchWanted)
     def _search_wanted(self, event: LogView.SearchWanted) -> None:
         event.stop()
-        self.open_search()
+        self.start_search()
 
     @on(LogView.SearchEnded)
     def _search_ended(self, event: LogView.SearchEnded) -> None:

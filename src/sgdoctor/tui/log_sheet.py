@@ -39,14 +39,12 @@ class Sheet:
         """Wraps lines at this many cells; 0 does not wrap."""
         if width != self.width:
             self.width = width
-            self._wrapped = Wrapped(self._height_of) if width else None
-            self.grow()
+            self._wrapped = Wrapped(self._height_of, self.count) if width else None
 
     def renew(self) -> None:
         """Lines have other texts or other places: nothing that was measured counts any more."""
         self._cells.clear()
-        self._wrapped = Wrapped(self._height_of) if self.width else None
-        self.grow()
+        self._wrapped = Wrapped(self._height_of, self.count) if self.width else None
 
     def grow(self) -> None:
         """Takes in lines that were added at the end."""

@@ -65,6 +65,8 @@ class LogView(LogCanvas):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's signature
         """Keys that mean nothing here at the moment are left to the app."""
         match action:
+            case "copy_selection":
+                return self.selected_from != 0
             case "match":
                 return self.search is not None
             case "fold":
@@ -103,6 +105,7 @@ class LogView(LogCanvas):
         self.selected_from = 0
         self.following = False
         self._put(0)
+        self._scroll(0)
 
     def action_bottom(self) -> None:
         """Moves to the newest line and follows."""
@@ -367,11 +370,17 @@ class LogView(LogCanvas):
         else:
             self.notify(count_log(self.lang, "copied", taken))
 
+    def action_copy_selection(self) -> None:
+        """Copies the selected lines and ends the selection."""
+        self.action_copy()
+        self.selected_from = 0
+        self.refresh()
+
     # ------------------------------------------------------------ mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """The line under the mouse becomes the cursor; with shift it ends the selection."""
-        if event.button != 1 or event.x >= self.size.width or not self.count:
+        if event.button != 1 or event.x >= self._width or not self.count:
             return
         self.focus()
         # A pressed button on a running log would select lines that nobody pointed at.

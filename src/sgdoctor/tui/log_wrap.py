@@ -7,6 +7,7 @@ from typing import Final
 
 BLOCK: Final = 64
 """Lines that are measured together."""
+_SAMPLE: Final = 64
 _REMEMBERED: Final = 128
 
 
@@ -17,10 +18,11 @@ class Wrapped:
     it was added: the scroll bar is right to within that estimate, and exactly right around what is on the screen.
 
     Args:
-        height: rows of the line with an index; it is asked for lines of one block at a time.
+        height: rows of the line with an index.
+        count: number of lines; a few of them are measured to guess how high the others are.
     """
 
-    def __init__(self, height: Callable[[int], int]) -> None:
+    def __init__(self, height: Callable[[int], int], count: int = 0) -> None:
         self._height = height
         self._count = 0
         self._sums: list[int] = []
@@ -28,8 +30,11 @@ class Wrapped:
         self._ends: OrderedDict[int, list[int]] = OrderedDict()
         # Fenwick tree over the rows of the blocks: prefix sums and updates in the logarithm of their number.
         self._tree: list[int] = [0]
-        self._seen_lines = 0
-        self._seen_rows = 0
+        step = max(1, count // _SAMPLE)
+        sample = range(count - 1, -1, -step)[:_SAMPLE]
+        self._seen_lines = len(sample)
+        self._seen_rows = sum(height(index) for index in sample)
+        self.grow(count)
 
     @property
     def count(self) -> int:

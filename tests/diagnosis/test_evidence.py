@@ -62,3 +62,7 @@ def test_printable_text_is_one_line_without_controls(text: str) -> None:
 
     assert not set(result) & {chr(code) for code in (*range(32), *range(127, 160), 0x202E, 0x2066, 0x2028, 0xFEFF)}
     assert printable(result) == result
+
+
+def test_an_escape_without_an_end_hides_nothing() -> None:
+    assert printable("a\x1b]0;title and the failure") == "a0;title and the failure"

@@ -13,6 +13,7 @@ from sgdoctor.diagnosis.model import Evidence, State
 from sgdoctor.diagnosis.pipeline import diagnose_bytes
 from sgdoctor.report.json import as_data
 from sgdoctor.report.markdown import as_markdown
+from sgdoctor.report.safe import json_text
 from sgdoctor.report.sarif import as_sarif
 from sgdoctor.rules.base import load_rule_base
 from tests.report.samples import TOKEN, verdict
@@ -102,3 +103,13 @@ def test_sarif_has_what_code_hosts_ask_for() -> None:
     assert first["level"] == "error"
     assert second["ruleId"] == "unexplained"
     assert second["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "file:///var/log/other%20one.log"
+
+
+def test_json_is_harmless_to_a_terminal_and_still_the_same_data() -> None:
+    document = {"name": "\x1b[31m \x7f \x9b1m \u202e \u200b \U000e0041 \udcff 显存"}
+
+    text = json_text(document)
+
+    assert text.replace("\n", "").isprintable()
+    assert "显存" in text
+    assert json.loads(text) == document

@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from sgdoctor.diagnosis.model import Evidence, State, Verdict
+from sgdoctor.engines.base import Fact
 from sgdoctor.report.canvas import console_for
 from sgdoctor.report.text import Options, print_verdict
 from sgdoctor.rules.model import Text
@@ -96,6 +97,15 @@ def test_narrow_screens(lang: str, columns: int) -> None:
     plain = text.replace("\x1b[0m", "").replace("\x1b[1m", "").replace("\x1b[2m", "")
 
     assert max(cell_len(line) for line in _without_styles(plain).splitlines()) <= columns
+
+
+def test_long_names_of_facts_fit_a_narrow_screen() -> None:
+    name = "args.speculative_ngram_external_corpus_max_tokens"
+    text = printed(columns=40, tty=True, facts=True, of=verdict(facts={name: Fact(name, 10_000_000, 7)}))
+
+    lines = _without_styles(text).splitlines()
+    assert max(map(cell_len, lines)) <= 40 < cell_len(name)
+    assert "1e+07" in "".join(lines) or "10000000" in "".join(lines)
 
 
 def _without_styles(text: str) -> str:

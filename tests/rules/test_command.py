@@ -187,3 +187,37 @@ def test_a_log_beside_a_rule_of_the_user(tmp_path: Path, capsys: pytest.CaptureF
     code = main(["rules", "test", str(folder / "state-cache-empty.yaml")])
 
     assert code == 0, capsys.readouterr().out[-2000:]
+
+
+def test_names_and_texts_of_others_cannot_steer_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = "\x1b[31m\x1b]0;t\x07\x9b1m\u202e\x1bPx"
+    folder = tmp_path / f"rules{evil}"
+    written(folder, f"id: SGL499\n# {evil}\n", f"broken{evil}.yaml")
+    (folder / "fine.yaml").write_text(RULE + f"# {evil}\n", "utf-8")
+
+    outputs = [
+        sgdoctor(capsys, *arguments)[1]
+        for arguments in (
+            ("show", evil),
+            ("check", evil),
+            ("check", str(folder)),
+            ("check", str(folder), "--format", "json"),
+            ("test", str(folder)),
+            ("new", "a-b", "--family", "memory", "--dir", f"/proc/{evil}"),
+            ("docs", f"/proc/{evil}"),
+        )
+    ]
+
+    assert [output for output in outputs if not output.replace("\n", "").isprintable()] == []
+    assert "broken" in outputs[2]
+    assert "SGL499" not in outputs[2]
+    assert "yaml:2: not valid YAML: control characters are not allowed" in outputs[2]
+
+
+def test_a_severity_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    code, complaint = sgdoctor(capsys, "list", "--severity", "fatl")
+
+    assert code == 2
+    assert "did you mean fatal?" in complaint

@@ -233,3 +233,8 @@ def test_the_built_in_rules_have_no_mistake() -> None:
 
     assert [problem.shown() for problem in folder.problems] == []
     assert folder.sources
+
+
+@pytest.mark.parametrize("empty", ["null", "~", ""])
+def test_a_value_may_be_left_empty(tmp_path: Path, empty: str) -> None:
+    assert shown(written(tmp_path, f"{RULE}fixed_in: {empty}\n")) == []

@@ -1,7 +1,6 @@
 """``sgdoctor rules``: list, show, check and test rules, write a draft, the schema and the pages."""
 
 import argparse
-import json
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ ACTIONS: Final = ("list", "show", "check", "test", "schema", "new", "docs")
 def configure(parser: "Parser") -> None:
     """Adds the arguments of ``rules`` and of its actions."""
     from sgdoctor.cli.parsing import Parser
+    from sgdoctor.rules.model import Severity
     from sgdoctor.rules.vocabulary import FAMILIES
 
     lang = parser.lang
@@ -35,7 +35,8 @@ def configure(parser: "Parser") -> None:
             action.add_argument("--format", choices=("text", "json"), default="text", help=words(lang, "format"))
     families = tuple(FAMILIES.values())
     added["list"].add_argument("--family", choices=families, help=words(lang, "family"))
-    added["list"].add_argument("--severity", metavar="LEVEL", help=words(lang, "severity"))
+    levels = tuple(level.value for level in Severity)
+    added["list"].add_argument("--severity", choices=levels, metavar="LEVEL", help=words(lang, "severity"))
     added["show"].add_argument("rule", metavar="RULE", help=words(lang, "rule"))
     for name in ("check", "test"):
         added[name].add_argument("rules", nargs="*", metavar="RULE|PATH", help=words(lang, "selection"))
@@ -67,13 +68,22 @@ def _loaded() -> "Loaded":
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(text + "\n")
+    from sgdoctor.report.safe import printable_lines
+
+    sys.stdout.write(printable_lines(text) + "\n")
+
+
+def _say_json(document: Any) -> None:
+    from sgdoctor.report.safe import json_text
+
+    sys.stdout.write(json_text(document) + "\n")
 
 
 def _fail(lang: str, key: str, **values: Any) -> int:
     from sgdoctor.cli.main import complain
+    from sgdoctor.report.safe import printable
 
-    return complain(words(lang, key, **values), lang)
+    return complain(printable(words(lang, key, **values)), lang)
 
 
 def _meant(lang: str, given: str, known: Collection[str]) -> str:
@@ -94,7 +104,7 @@ def _list(arguments: argparse.Namespace, lang: str) -> int:
         if arguments.family in (None, FAMILIES[source.model.id[3]]) and severity in (None, source.model.severity)
     ]
     if arguments.format == "json":
-        _say(json.dumps([_summary(source) for source in chosen], ensure_ascii=False, indent=2))
+        _say_json([_summary(source) for source in chosen])
         return EXIT_FINE
     for source in chosen:
         model = source.model
@@ -125,7 +135,7 @@ def _show(arguments: argparse.Namespace, lang: str) -> int:
         return _fail(lang, "no_rule", given=given, hint=_meant(lang, given, known))
     if arguments.format == "json":
         plain = {**source.plain, "tests": source.model.tests.model_dump(exclude_defaults=True)}
-        _say(json.dumps(plain, ensure_ascii=False, indent=2))
+        _say_json(plain)
     else:
         _say(f"# {source.file}")
         _say(Path(source.file).read_text("utf-8").rstrip())
@@ -186,7 +196,7 @@ def _check(arguments: argparse.Namespace, lang: str) -> int:
             }
             for problem in problems
         ]
-        _say(json.dumps({"rules": len(selection.sources), "problems": found}, ensure_ascii=False, indent=2))
+        _say_json({"rules": len(selection.sources), "problems": found})
     else:
         for problem in problems:
             _say(_relative(problem.shown(lang)))
@@ -215,7 +225,7 @@ def _test(arguments: argparse.Namespace, lang: str) -> int:
     tally = run_tests(selection.sources, base, lang)
     if arguments.format == "json":
         report = {"tests": tally.tests, "failures": [vars_of(failure) for failure in tally.failures]}
-        _say(json.dumps(report, ensure_ascii=False, indent=2))
+        _say_json(report)
     else:
         for failure in tally.failures:
             _say(_relative(f"{failure.file}:{failure.line}: {failure.text}"))
@@ -239,7 +249,7 @@ def _with(sources: "Sequence[RuleSource]") -> Any:
 def _schema(_arguments: argparse.Namespace, _lang: str) -> int:
     from sgdoctor.rules.json_schema import json_schema
 
-    _say(json.dumps(json_schema(), ensure_ascii=False, indent=2))
+    _say_json(json_schema())
     return EXIT_FINE
 
 

@@ -16,9 +16,9 @@ MAX_QUOTE: Final = 1000
 """Characters of a quoted line."""
 CONTEXT_LINES: Final = 2
 
-# CSI and OSC sequences, then the two-byte escapes; an unfinished OSC ends with its line.
+# CSI and OSC sequences, then the two-byte escapes. An OSC that has no end hides nothing: what follows is shown.
 _ESCAPES: Final = lazy_pattern(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x9b[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]"
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x9b[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]"
 )
 _BREAKS: Final = lazy_pattern(r"[\t\r\n\v\f\u2028\u2029\x85]+")
 # Characters that turn the direction of text around or cannot be seen can make a quoted line say something else.

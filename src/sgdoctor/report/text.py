@@ -232,7 +232,11 @@ class _Card(Canvas):
             line = Styled(self._fact(name, fact), style="bold")
             origin = "report.derived" if fact.derived else "report.line"
             line.append(f"  {say(self.lang, origin, line=fact.line)}", style="dim")
-            self.line(line, 2, Styled(f"{printable(name):<{width}}  "))
+            if cell_len(name := printable(name)) <= width:
+                self.line(line, 2, Styled(f"{name:<{width}}  "))
+            else:
+                self.line(Styled(name), 2)
+                self.line(line, 4)
 
     def _fact(self, name: str, fact: Fact) -> str:
         if self._options.redact and is_secret_field(name) and fact.value not in (None, "", False):

@@ -197,6 +197,10 @@ def read_yaml(path: Path) -> tuple[tuple[Any, dict[str, Any]] | None, list[Probl
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         return None, [Problem(file, line, Text("is not UTF-8 text", "不是 UTF-8 文本"))]
+    except yaml.reader.ReaderError as error:
+        line = data[: error.position].count(b"\n") + 1
+        reason = f"{error.reason} (#x{error.character:02x})" if isinstance(error.character, int) else error.reason
+        return None, [Problem(file, line, Text(f"not valid YAML: {reason}", f"不是合法的 YAML：{reason}"))]
     except yaml.YAMLError as error:
         return None, [_yaml_problem(file, error)]
     except RecursionError:
@@ -220,7 +224,8 @@ def _plain(node: Any, file: str, problems: list[Problem], above: set[int]) -> An
         problems.append(Problem(file, line, Text("an anchor contains itself", "锚点引用了自身")))
         return None
     if isinstance(node, yaml.ScalarNode):
-        is_null = node.style is None and node.value in ("", "~", "null", "Null", "NULL")
+        # The C loader says "" where the other one says None.
+        is_null = not node.style and node.value in ("", "~", "null", "Null", "NULL")
         return None if is_null else node.value
     above = above | {id(node)}
     if isinstance(node, yaml.SequenceNode):
@@ -248,19 +253,19 @@ def _yaml_problem(file: str, error: yaml.YAMLError) -> Problem:
     hints = {
         "mapping values are not allowed": (
             "; a text with `: ` in it needs quotes",
-            ";含有 `: ` 的文本需要加引号",
+            "；含有 `: ` 的文本需要加引号",
         ),
-        "found character '\\t'": ("; indent with blanks", ";请用空格缩进"),
+        "found character '\\t'": ("; indent with blanks", "；请用空格缩进"),
         "found unknown escape character": (
             "; put patterns between single quotes",
-            ";正则表达式请用单引号括起来",
+            "；正则表达式请用单引号括起来",
         ),
     }
     en, zh = next((hint for start, hint in hints.items() if start in reason), ("", ""))
     return Problem(
         file,
         mark.line + 1 if mark else 1,
-        Text(f"not valid YAML: {reason}{en}", f"不是合法的 YAML:{reason}{zh}"),
+        Text(f"not valid YAML: {reason}{en}", f"不是合法的 YAML：{reason}{zh}"),
     )
 
 

@@ -1,32 +1,22 @@
 """Moments of real starts: snapshots made of fixture logs, a store of their lines, a session that gives what it is told."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-from sgdoctor.diagnosis.model import State, Verdict
-from sgdoctor.diagnosis.pipeline import diagnose_bytes
+from sgdoctor.diagnosis.model import State
 from sgdoctor.diagnosis.verdict import LiveClock
-from sgdoctor.engines.base import PhaseName
 from sgdoctor.gpu.model import Gpu, GpuProcess, GpuReading
-from sgdoctor.logs.framing import read_lines
-from sgdoctor.report.safe import printable
 from sgdoctor.rules.base import RuleBase, load_rule_base
 from sgdoctor.rules.model import Text
-from sgdoctor.watching.model import (
-    AttemptSummary,
-    LineKind,
-    LineMark,
-    Link,
-    Load,
-    Snapshot,
-    Stage,
-    StageState,
-    Subject,
-)
+from sgdoctor.watching.live import Live
+from sgdoctor.watching.model import AttemptSummary, Link, Load, Snapshot, Subject
+from sgdoctor.watching.stages import Now, stages_of
+from sgdoctor.watching.store import LineStore
 
 REAL = Path(__file__).parents[2] / "fixtures" / "logs" / "real"
 CONTAINER = "3f1c9a2bd0e4" + "0" * 52
 STARTED = 1_780_000_000.0
+NO_NOTE = Text("", "")
 _BASE: list[RuleBase] = []
 
 
@@ -34,34 +24,6 @@ def base() -> RuleBase:
     if not _BASE:
         _BASE.append(load_rule_base(user_dirs=()))
     return _BASE[0]
-
-
-class FixedLines:
-    """The lines of a log that does not grow."""
-
-    def __init__(self, data: bytes) -> None:
-        self._lines = list(read_lines(data, 0, len(data)))
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def text(self, number: int) -> str:
-        return printable(self._lines[number - 1].text)
-
-    def raw(self, number: int) -> str:
-        return self.text(number)
-
-    def mark(self, number: int) -> LineMark:
-        return LineMark(LineKind.ENGINE if self._lines[number - 1].engine else LineKind.PLAIN, 1)
-
-    def revision(self) -> int:
-        return 0
-
-    def search(self, pattern: str, *, regex: bool, ignore_case: bool, limit: int = 100_000) -> Sequence[int]:
-        return [n for n in range(1, len(self) + 1) if pattern in self.text(n)][:limit]
-
-    def select(self, kinds: frozenset[LineKind] | None, *, rule: str = "", attempt: int = 0) -> Sequence[int]:
-        return [n for n in range(1, len(self) + 1) if kinds is None or self.mark(n).kind in kinds]
 
 
 def data_of(name: str, *, until: str = "") -> bytes:
@@ -73,8 +35,12 @@ def data_of(name: str, *, until: str = "") -> bytes:
     return data[: data.index(b"\n", at) + 1]
 
 
-def verdict_of(data: bytes, *, live: bool = False) -> Verdict:
-    return diagnose_bytes(data, "log", base(), live=LiveClock(3.0, 60.0) if live else None)[-1]
+def live_of(data: bytes) -> tuple[LineStore, Live]:
+    """A store of these bytes, and what follows its starts."""
+    store = LineStore()
+    live = Live(base(), store)
+    live.add(data)
+    return store, live
 
 
 def snapshot_of(
@@ -86,12 +52,16 @@ def snapshot_of(
     attempt: int = 0,
     uptime: float | None = None,
     load: Load | None = None,
+    elapsed: float | None = None,
+    learned: Callable[[str], tuple[float, float] | None] | None = None,
     ready_in: tuple[float, float] | None = None,
-    note: Text = Text("", ""),
+    note: Text = NO_NOTE,
     link: Link = Link.FOLLOWING,
 ) -> Snapshot:
     """What a session would say about these bytes, in a container that was started ``attempts`` times."""
-    verdict = verdict_of(data, live=live)._replace(attempt=attempt or attempts, attempts=attempts)
+    _, follower = live_of(data)
+    verdict = follower.judge(clock=LiveClock(3.0, 60.0) if live else None, full=True)
+    verdict = verdict._replace(attempt=attempt or attempts, attempts=attempts)
     facts = verdict.facts
     model = str(facts["model_path"].value).rsplit("/", 1)[-1] if "model_path" in facts else ""
     quantisation = str(facts["quantisation"].value) if "quantisation" in facts else ""
@@ -112,7 +82,7 @@ def snapshot_of(
             for number in range(1, attempts + 1)
         ),
         verdict=verdict,
-        stages=_stages(verdict),
+        stages=stages_of(verdict, Now(elapsed, 68.0 if live else None), learned or (lambda _: None), going_on=live),
         ready_in=ready_in,
         uptime=uptime,
         load=load or Load(),
@@ -120,42 +90,7 @@ def snapshot_of(
     )  # fmt: skip
 
 
-def _stages(verdict: Verdict) -> tuple[Stage, ...]:
-    stages = []
-    last = verdict.phases[-1].name if verdict.phases else None
-    failed = verdict.state is State.FAILED
-    seen = {phase.name: phase for phase in verdict.phases}
-    hybrid = "state_gib" in verdict.facts
-    for name in PhaseName:
-        if name in (PhaseName.DOCKER, PhaseName.SERVING, PhaseName.SHUTDOWN):
-            continue
-        if name is PhaseName.STATE_CACHE and not hybrid and name not in seen:
-            continue
-        phase = seen.get(name)
-        if phase is None:
-            stages.append(Stage(name, StageState.WAITING))
-            continue
-        state = StageState.DONE if phase.done or name is not last else StageState.RUNNING
-        if failed and name is last:
-            state = StageState.FAILED
-        detail = Text("", "")
-        if name is PhaseName.KV_CACHE and "kv_tokens" in verdict.facts:
-            tokens = f"{verdict.facts['kv_tokens'].value:,}"
-            detail = Text(f"{tokens} tokens", f"{tokens} 个 token")
-        if name is PhaseName.WEIGHTS and "shards_total" in verdict.facts:
-            total = verdict.facts["shards_total"].value
-            detail = Text(f"{total} shards", f"{total} 个分片")
-        progress = None
-        usual = None
-        seconds = phase.seconds
-        if state is StageState.RUNNING and name is PhaseName.GRAPH_CAPTURE:
-            done, total = (verdict.facts.get(key) for key in ("capture_done", "capture_total"))
-            progress = (int(done.value), int(total.value)) if done and total else (2, 4)
-            usual, seconds = (171.0, 184.0), 47.0
-        stages.append(Stage(name, state, seconds, phase.memory_gib, progress, usual, usual is not None, detail))
-    return tuple(stages)
-
-
+# fmt: off
 def reading_at(used_gib: float, *, count: int = 1, work: int = 34) -> GpuReading:
     """Cards of 24 GiB; this server on the last one, a desktop on the first."""
     gpus = []
@@ -169,21 +104,34 @@ def reading_at(used_gib: float, *, count: int = 1, work: int = 34) -> GpuReading
             processes.append(GpuProcess(1203, "Xorg", 310.0, graphics=True))
         gpus.append(
             Gpu(
-                number, f"GPU-{number}", "NVIDIA GeForce RTX 3090", 86, 24576.0, used, 24576.0 - used,
-                work if ours else 0, 71 if ours else 38, 182.0 if ours else 22.0, 350.0, tuple(processes),
-            )  # fmt: skip
+                number,
+                f"GPU-{number}",
+                "NVIDIA GeForce RTX 3090",
+                86,
+                24576.0,
+                used,
+                24576.0 - used,
+                work if ours else 0,
+                71 if ours else 38,
+                182.0 if ours else 22.0,
+                350.0,
+                tuple(processes),
+            )
         )
     return GpuReading(STARTED, tuple(gpus), "recorded")
+# fmt: on
 
 
 class ToldSession:
     """A session that gives the snapshots it is told to give."""
 
     def __init__(self, data: bytes, snapshot: Snapshot | None) -> None:
-        self.lines = FixedLines(data)
+        self.lines = live_of(data)[0]
         self.snapshot = snapshot
         self.shown: list[int | None] = []
         self.stopped = False
+        self.activity = 0
+        self.gpu_name = ""
         self.give: Callable[[Snapshot], None] = lambda _: None
         self.fail: Callable[[Exception], None] = lambda _: None
 
@@ -194,6 +142,9 @@ class ToldSession:
 
     def show_attempt(self, number: int | None) -> None:
         self.shown.append(number)
+
+    def note_activity(self) -> None:
+        self.activity += 1
 
     def stop(self) -> None:
         self.stopped = True

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 
 from textual.app import App
 from textual.color import Color
+from textual.command import CommandPalette
 from textual.message import Message
 from textual.timer import Timer
 
@@ -23,6 +24,7 @@ from sgdoctor.tui.bindings import app_bindings, keymap
 from sgdoctor.tui.commands import Offers
 from sgdoctor.tui.keys import KEYS, table_with
 from sgdoctor.tui.log_keys import LOG_KEYS
+from sgdoctor.tui.panes.log import EvidenceLog
 from sgdoctor.tui.ports import Options, Session
 from sgdoctor.tui.saving import save
 from sgdoctor.tui.screens.choose import NEWEST, attempts_screen
@@ -32,12 +34,14 @@ from sgdoctor.tui.screens.explain import ExplainScreen, LaterScreen
 from sgdoctor.tui.screens.help import HelpScreen
 from sgdoctor.tui.screens.watch import WatchScreen
 from sgdoctor.tui.theme import ALIASES, CYCLE, DARK, LIGHT
-from sgdoctor.tui.view import Pill, View, evidence_lines, flags_of, pill_of
+from sgdoctor.tui.view import Pill, View, evidence_lines, flags_of, pill_of, server_gpus
 from sgdoctor.tui.words import tell
 from sgdoctor.watching.model import Snapshot
 
 _PAINT_SECONDS: Final = 1 / 30
 _TOAST_LONG: Final = 8
+_AT_WORK: Final = 10
+"""Percent: a desktop alone stays below."""
 
 
 def run_app(session: Session, gpu: GpuSource | None, options: Options) -> int:
@@ -91,7 +95,9 @@ class SgdoctorApp(App[int]):
         table, problems = table_with(config.keys, (*KEYS, *LOG_KEYS))
         self._problems = (*config.problems, *problems)
         self.set_keymap(dict(keymap(table)))
-        self.view = View(lang=config.language or remembered.language or options.lang, keys=table, benign=remembered.benign)
+        self.view = View(
+            lang=config.language or remembered.language or options.lang, keys=table, benign=remembered.benign
+        )
         self._session = session
         self._sampler = (
             Sampler(gpu, per_second=config.gpu_rate, on_reading=self.take_reading) if gpu is not None else None
@@ -146,10 +152,14 @@ class SgdoctorApp(App[int]):
         """What the themes of Textual lack: a colour for what is secondary, and one for what is hardly there."""
         theme = self.current_theme
         if theme.ansi:
-            return {"muted": "ansi_bright_black", "faint": "ansi_bright_black"}
+            return {"muted": "ansi_bright_black", "faint": "ansi_bright_black", "soft": "ansi_blue"}
         back = Color.parse(theme.background or ("#121212" if theme.dark else "#efefef"))
         front = Color.parse(theme.foreground or ("#e0e0e0" if theme.dark else "#202020"))
-        return {"muted": front.blend(back, 0.38).hex, "faint": front.blend(back, 0.78).hex}
+        return {
+            "muted": front.blend(back, 0.38).hex,
+            "faint": front.blend(back, 0.78).hex,
+            "soft": Color.parse(theme.primary).blend(back, 0.45).hex,
+        }
 
     def code_now(self) -> int:
         """The exit code for what is known."""
@@ -182,6 +192,11 @@ class SgdoctorApp(App[int]):
     def take_reading(self, reading: GpuReading) -> None:
         """A reading of the GPUs, from any thread."""
         self._reading = reading
+        ours = server_gpus(reading, self._snapshot)
+        if ours:
+            self._session.gpu_name = ours[0].name
+        if any((gpu.utilisation or 0) >= _AT_WORK for gpu in ours):
+            self._session.note_activity()
         self._ring()
 
     def take_failure(self, error: Exception) -> None:
@@ -302,7 +317,11 @@ class SgdoctorApp(App[int]):
             self.pop_screen()
         self._place = (self._place + way) % len(numbers)
         if self.main.activate("log"):
-            self.main.log_pane.jump(numbers[self._place])
+            self.main.log_pane.jump_to(numbers[self._place])
+
+    def on_evidence_log_evidence_wanted(self, event: EvidenceLog.EvidenceWanted) -> None:
+        """The keys for matches, where nothing is searched for."""
+        self.action_evidence(event.step)
 
     def action_benign(self) -> None:
         """List the notices, or fold them."""
@@ -394,6 +413,11 @@ class SgdoctorApp(App[int]):
     def action_language(self) -> None:
         """The other language."""
         self._draw(replace(self.view, lang="en" if self.view.lang == "zh" else "zh"))
+
+    def action_command_palette(self) -> None:
+        """The palette of Textual, in the language of the app."""
+        if not any(isinstance(screen, CommandPalette) for screen in self.screen_stack):
+            self.push_screen(CommandPalette(placeholder=tell(self.view.lang, "palette.placeholder")))
 
     def action_leave(self) -> None:
         """Leave; the server is left alone."""

@@ -1,6 +1,6 @@
 """Where the panes stand: a pure function of the size of the screen and of how the server is."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -35,6 +35,10 @@ _TINY: Final = (40, 12)
 _GPU_WIDTH: Final = (42, 54)
 _STARTUP_ROWS: Final = 15
 _LEAST_ROWS: Final = 6
+_LOG_ROWS: Final = 11
+
+_Wanted = Sequence[tuple[int, Sequence[str]]]
+"""Columns: their width, and the names of the panes in them from top to bottom."""
 
 
 def shape_of(width: int, height: int) -> Shape:
@@ -47,7 +51,14 @@ def shape_of(width: int, height: int) -> Shape:
 
 
 def arrange(
-    shape: Shape, width: int, height: int, *, shown: Collection[str], active: str, trouble: bool, rows: int
+    shape: Shape,
+    width: int,
+    height: int,
+    *,
+    shown: Collection[str],
+    active: str,
+    trouble: bool,
+    rows: Callable[[int], int],
 ) -> Mapping[str, Box]:
     """The places of the panes that can be seen.
 
@@ -58,7 +69,7 @@ def arrange(
         shown: names of the panes that the user wants.
         active: name of the pane that has the keyboard.
         trouble: whether something is wrong: the diagnosis gets the room.
-        rows: rows that the start-up pane would like.
+        rows: how many rows the start-up pane would like, by its width.
 
     Returns:
         Boxes that fill the room and do not overlap, by the names of panes.
@@ -68,60 +79,49 @@ def arrange(
         return {}
     if shape in (Shape.TINY, Shape.SINGLE) or len(names) < 2:
         return {active if active in names else names[0]: Box(0, 0, width, height)}
-    startup_rows = max(_LEAST_ROWS, min(rows, _STARTUP_ROWS, height // 2))
+
+    def startup_rows(room: int) -> int:
+        return max(_LEAST_ROWS, min(rows(room), _STARTUP_ROWS, height // 2))
+
     if shape is Shape.WIDE:
         side = min(_GPU_WIDTH[1], width // 4)
-        left = min(96, (width - side) * (46 if trouble else 40) // 100)
-        return _columns(
-            [
-                (left, [name for name in ("startup", "diagnosis") if name in names]),
-                (width - left - side, [name for name in ("log",) if name in names]),
-                (side, [name for name in ("gpu",) if name in names]),
-            ],
-            width,
-            height,
-            startup_rows,
-        )
+        left = min(96, (width - side) * (48 if trouble else 44) // 100)
+        whole = ((left, ("startup", "diagnosis")), (width - left - side, ("log",)), (side, ("gpu",)))
+        return _columns(whole, names, Box(0, 0, width, height), startup_rows)
     side = max(_GPU_WIDTH[0], width * 3 // 8)
+    upper: _Wanted
+    lower: _Wanted
     if trouble:
-        top = max(height * 3 // 5, height - 14)
-        upper = [
-            (width - side, [name for name in ("diagnosis",) if name in names]),
-            (side, [name for name in ("startup", "gpu") if name in names]),
-        ]
-        lower = [(width, [name for name in ("log",) if name in names])]
+        top = max(height * 3 // 5, height - _LOG_ROWS)
+        upper = ((width - side, ("diagnosis",)), (side, ("startup", "gpu")))
+        lower = ((width, ("log",)),)
     else:
-        top = max(startup_rows, min(height - 2 * _LEAST_ROWS, _STARTUP_ROWS))
-        upper = [
-            (width - side, [name for name in ("startup",) if name in names]),
-            (side, [name for name in ("gpu",) if name in names]),
-        ]
-        lower = [
-            (side, [name for name in ("diagnosis",) if name in names]),
-            (width - side, [name for name in ("log",) if name in names]),
-        ]
-    if not any(column for _, column in upper):
+        top = min(height - 2 * _LEAST_ROWS, _STARTUP_ROWS)
+        upper = ((width - side, ("startup",)), (side, ("gpu",)))
+        lower = ((side, ("diagnosis",)), (width - side, ("log",)))
+    if not any(name in names for _, column in upper for name in column):
         top = 0
-    elif not any(column for _, column in lower):
+    elif not any(name in names for _, column in lower for name in column):
         top = height
-    boxes = dict(_columns(upper, width, top, startup_rows))
-    boxes.update(
-        {name: box._replace(y=box.y + top) for name, box in _columns(lower, width, height - top, startup_rows).items()}
-    )
-    return boxes
+    return {
+        **_columns(upper, names, Box(0, 0, width, top), startup_rows),
+        **_columns(lower, names, Box(0, top, width, height - top), startup_rows),
+    }
 
 
-def _columns(columns: list[tuple[int, list[str]]], width: int, height: int, startup_rows: int) -> Mapping[str, Box]:
+def _columns(wanted: _Wanted, names: Sequence[str], room: Box, startup_rows: Callable[[int], int]) -> Mapping[str, Box]:
     """Columns side by side, the last one that is not empty taking what is left; each is filled from top to bottom."""
-    filled = [(wanted, names) for wanted, names in columns if names]
+    filled = [(width, [name for name in column if name in names]) for width, column in wanted]
+    filled = [(width, column) for width, column in filled if column]
     boxes: dict[str, Box] = {}
-    x = 0
-    for index, (wanted, names) in enumerate(filled):
-        room = width - x if index == len(filled) - 1 else wanted
-        y = 0
-        for place, name in enumerate(names):
-            rows = height - y if place == len(names) - 1 else min(startup_rows, height // 2)
-            boxes[name] = Box(x, y, room, rows)
+    x = room.x
+    for index, (width, column) in enumerate(filled):
+        cells = room.x + room.width - x if index == len(filled) - 1 else width
+        y = room.y
+        for place, name in enumerate(column):
+            left = room.y + room.height - y
+            rows = left if place == len(column) - 1 else min(startup_rows(cells), room.height // 2)
+            boxes[name] = Box(x, y, cells, rows)
             y += rows
-        x += room
+        x += cells
     return boxes

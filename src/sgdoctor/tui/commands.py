@@ -65,7 +65,11 @@ class Offers(Provider):
 def _actions(app: "SgdoctorApp") -> Iterator[Offer]:
     lang = app.view.lang
     for key in app.view.keys:
-        if key.scope is Scope.APP and key.group is not Group.MOVE and key.action not in ("command_palette", "interrupt"):
+        if (
+            key.scope is Scope.APP
+            and key.group is not Group.MOVE
+            and key.action not in ("command_palette", "interrupt")
+        ):
             keys = " ".join(map(shown_key, key.keys))
             yield Offer(key.help.in_language(lang), keys, partial(app.run_action, key.action), common=True)
 

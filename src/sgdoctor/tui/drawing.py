@@ -97,6 +97,15 @@ def cut(content: Content, width: int) -> Content:
     return content if content.cell_length <= width else content.truncate(max(0, width), ellipsis=True)
 
 
+def shortened(lines: list[Content], rows: int, width: int) -> list[Content]:
+    """The first ``rows`` lines; the last of them ends with an ellipsis if there are more."""
+    if len(lines) <= rows:
+        return lines
+    last = lines[rows - 1]
+    last = last if last.cell_length < width else last.truncate(max(0, width - 1))
+    return [*lines[: rows - 1], last + Content("…")]
+
+
 def column(text: str, width: int, *, right: bool = False) -> str:
     """Text in exactly ``width`` cells."""
     if cell_len(text) > width:
@@ -125,9 +134,7 @@ def bar(share: float, width: int, style: str, *, rest: str = FAINT) -> Content:
     return Content.assemble(("━" * full + "╸" * half, style), ("─" * (width - full - half), rest))
 
 
-def blocks(
-    parts: Sequence[tuple[float, str]], total: float, width: int, *, rest: str = FAINT
-) -> Content:
+def blocks(parts: Sequence[tuple[float, str]], total: float, width: int, *, rest: str = FAINT) -> Content:
     """A solid bar of several parts next to one another.
 
     Args:

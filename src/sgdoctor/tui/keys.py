@@ -55,50 +55,82 @@ GROUPS: Final[Mapping[Group, Text]] = {
     Group.READ: Text("Reading", "阅读"),
     Group.LOG: Text("Log", "日志"),
     Group.SHARE: Text("Taking away", "带走"),
-    Group.CURE: Text("Curing (a later version; shows the corrected flags)", "修复（后续版本；目前显示修正后的参数）"),
+    Group.CURE: Text("Curing (later; shows the flags to type)", "修复（后续版本；目前显示应改的参数）"),
     Group.APP: Text("Program", "程序"),
 }
 
-_NONE: Final = Text("", "")
+
+def _key(group: Group, action: str, keys: str, english: str, chinese: str, *, label: tuple[str, str] = ("", "")) -> Key:
+    scope = Scope.PANE if group is Group.MOVE else Scope.APP
+    return Key(action, tuple(keys.split()), Text(*label), Text(english, chinese), group, scope)
+
 
 KEYS: Final[Sequence[Key]] = (
-    Key("pane('startup')", ("1",), _NONE, Text("start-up", "启动过程"), Group.PANES),
-    Key("pane('diagnosis')", ("2",), _NONE, Text("diagnosis", "诊断"), Group.PANES),
-    Key("pane('log')", ("3",), _NONE, Text("log", "日志"), Group.PANES),
-    Key("pane('gpu')", ("4",), _NONE, Text("GPUs and load", "GPU 与负载"), Group.PANES),
-    Key("zoom", ("z",), _NONE, Text("this pane alone, and back", "只看当前窗格，再按还原"), Group.PANES),
-    Key("next_pane", ("tab",), _NONE, Text("next pane", "下一个窗格"), Group.PANES),
-    Key("previous_pane", ("shift+tab",), _NONE, Text("previous pane", "上一个窗格"), Group.PANES),
-    Key("line_up", ("up", "k"), _NONE, Text("up; in the diagnosis the card above", "上移；在诊断中选上一张卡片"), Group.MOVE, Scope.PANE),
-    Key("line_down", ("down", "j"), _NONE, Text("down; in the diagnosis the card below", "下移；在诊断中选下一张卡片"), Group.MOVE, Scope.PANE),
-    Key("page_up", ("pageup", "ctrl+u"), _NONE, Text("a page up", "上翻一页"), Group.MOVE, Scope.PANE),
-    Key("page_down", ("pagedown", "ctrl+d"), _NONE, Text("a page down", "下翻一页"), Group.MOVE, Scope.PANE),
-    Key("scroll_home", ("home", "g"), _NONE, Text("to the top", "到顶部"), Group.MOVE, Scope.PANE),
-    Key("scroll_end", ("end", "G"), _NONE, Text("to the end; the log follows again", "到末尾；日志恢复跟随"), Group.MOVE, Scope.PANE),
-    Key("details", ("enter",), Text("Details", "详情"), Text("everything about the selected diagnosis", "所选诊断的全部内容"), Group.READ),
-    Key("explain", ("e",), Text("Explain", "解释"), Text("the page of its rule", "所用规则的说明页"), Group.READ),
-    Key("evidence(1)", ("n",), Text("Evidence", "证据"), Text("next line of evidence, in the log", "日志中的下一行证据"), Group.READ),
-    Key("evidence(-1)", ("N",), _NONE, Text("previous line of evidence", "上一行证据"), Group.READ),
-    Key("benign", ("b",), Text("Harmless", "无害行"), Text("list what looks alarming and is not", "列出看起来吓人但正常的内容"), Group.READ),
-    Key("attempts", ("a",), Text("Starts", "各次启动"), Text("choose one of the starts", "选择某一次启动"), Group.READ),
-    Key("attempt(-1)", ("left_square_bracket",), _NONE, Text("the start before", "前一次启动"), Group.READ),
-    Key("attempt(1)", ("right_square_bracket",), _NONE, Text("the start after", "后一次启动"), Group.READ),
-    Key("search", ("slash",), Text("Search", "搜索"), Text("search the log", "搜索日志"), Group.READ),
-    Key("save", ("s",), Text("Save", "保存"), Text("save report and log, secrets hidden", "保存报告和日志（隐去机密）"), Group.SHARE),
-    Key("copy", ("c",), Text("Copy flags", "复制参数"), Text("copy the corrected flags", "复制修正后的参数"), Group.SHARE),
-    Key("later('fix')", ("f",), Text("Fix", "修复"), Text("apply the fix", "应用修复"), Group.CURE),
-    Key("later('relaunch')", ("r",), _NONE, Text("start again with the fix", "用修复后的参数重新启动"), Group.CURE),
-    Key("later('rollback')", ("u",), _NONE, Text("back to the launch before", "回到之前的启动方式"), Group.CURE),
-    Key("later('heal')", ("h",), _NONE, Text("fix and start until it serves", "反复修复并启动直到可用"), Group.CURE),
-    Key("later('verify')", ("v",), _NONE, Text("check that it really serves", "验证服务是否真正可用"), Group.CURE),
-    Key("later('preflight')", ("p",), _NONE, Text("check a launch before it starts", "启动前检查"), Group.CURE),
-    Key("theme", ("t",), _NONE, Text("next theme", "下一个主题"), Group.APP),
-    Key("language", ("l",), Text("中文", "English"), Text("中文", "English"), Group.APP),
-    Key("command_palette", ("ctrl+p",), _NONE, Text("every action by name", "按名称执行任何操作"), Group.APP),
-    Key("help", ("question_mark", "f1"), Text("Help", "帮助"), Text("this help", "本帮助"), Group.APP),
-    Key("leave", ("q",), Text("Quit", "退出"), Text("quit; the server is left alone", "退出；不影响服务"), Group.APP),
-    Key("interrupt", ("ctrl+c",), _NONE, Text("copy the marked text, else quit", "复制选中的文字，否则退出"), Group.APP),
-)  # fmt: skip
+    _key(Group.PANES, "pane('startup')", "1", "start-up", "启动过程"),
+    _key(Group.PANES, "pane('diagnosis')", "2", "diagnosis", "诊断"),
+    _key(Group.PANES, "pane('log')", "3", "log", "日志"),
+    _key(Group.PANES, "pane('gpu')", "4", "GPUs and load", "GPU 与负载"),
+    _key(Group.PANES, "zoom", "z", "this pane alone, and back", "只看当前窗格，再按还原"),
+    _key(Group.PANES, "next_pane", "tab", "next pane", "下一个窗格"),
+    _key(Group.PANES, "previous_pane", "shift+tab", "previous pane", "上一个窗格"),
+    _key(Group.MOVE, "line_up", "up k", "up; in the diagnosis the card above", "上移；在诊断中选上一张卡片"),
+    _key(Group.MOVE, "line_down", "down j", "down; in the diagnosis the card below", "下移；在诊断中选下一张卡片"),
+    _key(Group.MOVE, "page_up", "pageup ctrl+u", "a page up", "上翻一页"),
+    _key(Group.MOVE, "page_down", "pagedown ctrl+d", "a page down", "下翻一页"),
+    _key(Group.MOVE, "scroll_home", "home g", "to the top", "到顶部"),
+    _key(Group.MOVE, "scroll_end", "end G", "to the end; the log follows again", "到末尾；日志恢复跟随"),
+    _key(
+        Group.READ,
+        "details",
+        "enter",
+        "everything about the selected diagnosis",
+        "所选诊断的全部内容",
+        label=("Details", "详情"),
+    ),
+    _key(Group.READ, "explain", "e", "the page of its rule", "所用规则的说明页", label=("Explain", "解释")),
+    _key(
+        Group.READ,
+        "evidence(1)",
+        "n",
+        "next line of evidence, in the log",
+        "日志中的下一行证据",
+        label=("Evidence", "证据"),
+    ),
+    _key(Group.READ, "evidence(-1)", "N", "previous line of evidence", "上一行证据"),
+    _key(
+        Group.READ,
+        "benign",
+        "b",
+        "list what looks alarming and is not",
+        "列出看起来吓人但正常的内容",
+        label=("Harmless", "无害行"),
+    ),
+    _key(Group.READ, "attempts", "a", "choose one of the starts", "选择某一次启动", label=("Starts", "各次启动")),
+    _key(Group.READ, "attempt(-1)", "left_square_bracket", "the start before", "前一次启动"),
+    _key(Group.READ, "attempt(1)", "right_square_bracket", "the start after", "后一次启动"),
+    _key(Group.READ, "search", "slash", "search the log", "搜索日志", label=("Search", "搜索")),
+    _key(
+        Group.SHARE,
+        "save",
+        "s",
+        "save report and log, secrets hidden",
+        "保存报告和日志（隐去机密）",
+        label=("Save", "保存"),
+    ),
+    _key(Group.SHARE, "copy", "c", "copy the corrected flags", "复制修正后的参数", label=("Copy flags", "复制参数")),
+    _key(Group.CURE, "later('fix')", "f", "apply the fix", "应用修复", label=("Fix", "修复")),
+    _key(Group.CURE, "later('relaunch')", "r", "start again with the fix", "用修复后的参数重新启动"),
+    _key(Group.CURE, "later('rollback')", "u", "back to the launch before", "回到之前的启动方式"),
+    _key(Group.CURE, "later('heal')", "h", "fix and start until it serves", "反复修复并启动直到可用"),
+    _key(Group.CURE, "later('verify')", "v", "check that it really serves", "验证服务是否真正可用"),
+    _key(Group.CURE, "later('preflight')", "p", "check a launch before it starts", "启动前检查"),
+    _key(Group.APP, "theme", "t", "next theme", "下一个主题"),
+    _key(Group.APP, "language", "l", "中文", "English", label=("中文", "English")),
+    _key(Group.APP, "command_palette", "ctrl+p", "every action by name", "按名称执行任何操作"),
+    _key(Group.APP, "help", "question_mark f1", "this help", "本帮助", label=("Help", "帮助")),
+    _key(Group.APP, "leave", "q", "quit; the server is left alone", "退出；不影响服务", label=("Quit", "退出")),
+    _key(Group.APP, "interrupt", "ctrl+c", "copy the marked text, else quit", "复制选中的文字，否则退出"),
+)
 
 _SHOWN: Final = {
     "left_square_bracket": "[",
@@ -163,9 +195,7 @@ def table_with(
     for key in table:
         name = name_of(key)
         # A key that the user gave to another action is that action's alone.
-        keys = tuple(
-            entry for entry in changed.get(name, key.keys) if taken.get((key.scope, entry), name) == name
-        )
+        keys = tuple(entry for entry in changed.get(name, key.keys) if taken.get((key.scope, entry), name) == name)
         result.append(key._replace(keys=keys))
         for entry in changed.get(name, ()):
             owner = owners.setdefault((key.scope, entry), name)

@@ -13,7 +13,13 @@ from sgdoctor.watching.model import Lines, Snapshot
 
 
 class Session(Protocol):
-    """Watches one server in threads of its own."""
+    """Watches one server in threads of its own.
+
+    Attributes:
+        gpu_name: name of the card that the server runs on, once it is known.
+    """
+
+    gpu_name: str
 
     @property
     def lines(self) -> Lines:
@@ -27,6 +33,10 @@ class Session(Protocol):
             on_snapshot: called from a thread of the session with each new moment, as often as it likes.
             on_failure: called once if the session cannot go on; the last snapshot stays true.
         """
+        ...
+
+    def note_activity(self) -> None:
+        """The GPUs of the server are at work; from any thread."""
         ...
 
     def show_attempt(self, number: int | None) -> None:

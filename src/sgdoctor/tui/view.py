@@ -1,13 +1,13 @@
 """What all panes draw: one immutable value, made anew whenever something changed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from sgdoctor.diagnosis.model import Diagnosis, State
 from sgdoctor.engines.base import PhaseName
-from sgdoctor.gpu.model import GpuReading
+from sgdoctor.gpu.model import Gpu, GpuReading
 from sgdoctor.report.wording import change_text
 from sgdoctor.tui.drawing import BAD, BUSY, GOOD, MUTED, ODD
 from sgdoctor.tui.history import History
@@ -63,7 +63,9 @@ def pill_of(snapshot: Snapshot | None) -> Pill:
     pill = _BY_STATE[verdict.state]
     if pill is Pill.READY and any(phase.name is PhaseName.SHUTDOWN for phase in verdict.phases):
         return Pill.STOPPED
-    if pill is Pill.STARTING and snapshot.link is Link.ENDED:
+    # A file that has ended says how the server was; a container that is gone serves no more.
+    gone = snapshot.link is Link.ENDED and (pill is Pill.STARTING or snapshot.subject.kind == "container")
+    if gone and pill in (Pill.STARTING, Pill.READY, Pill.DEGRADED):
         return Pill.STOPPED
     return pill
 
@@ -85,7 +87,7 @@ class View:
 
     snapshot: Snapshot | None = None
     reading: GpuReading | None = None
-    history: History = History()
+    history: History = field(default_factory=History)
     lang: str = "en"
     benign: bool = False
     chosen: int | None = None
@@ -107,6 +109,17 @@ class View:
     def key(self, action: str) -> str:
         """The key of an action as it stands on the keyboard; empty if the user took it away."""
         return next((shown_key(key.keys[0]) for key in self.keys if key.action == action and key.keys), "")
+
+
+def server_gpus(reading: GpuReading, snapshot: Snapshot | None) -> list[Gpu]:
+    """The GPUs that the server runs on: by its processes, else the only one there is; else nobody knows."""
+    container = snapshot.subject.id if snapshot is not None else ""
+    held = [
+        gpu
+        for gpu in reading.gpus
+        if container and any(process.container.startswith(container) for process in gpu.processes)
+    ]
+    return held or (list(reading.gpus) if len(reading.gpus) == 1 else [])
 
 
 def flags_of(diagnosis: Diagnosis, lang: str) -> list[str]:

@@ -15,13 +15,11 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "pill.unknown": ("NOT DETERMINED", "无法确定"),
     # Header
     "attempt": ("start {number} of {count}", "第 {number}/{count} 次启动"),
-    "attempt.earlier": ("an earlier start is shown", "正在查看较早的启动"),
     "restarts.one": ("1 restart", "已重启 1 次"),
     "restarts": ("{count} restarts", "已重启 {count} 次"),
     "restarts.every": ("{restarts}, every {seconds} s", "{restarts}，约每 {seconds} 秒一次"),
     "up": ("up {time}", "已运行 {time}"),
     "failure.session": ("The log cannot be read on: {text}", "无法继续读取日志：{text}"),
-    "failure.gpu": ("GPU data stopped: {text}", "GPU 数据已中断：{text}"),
     "waiting": ("Waiting for the first line.", "正在等待第一行日志。"),
     # Panes
     "pane.startup": ("Start-up", "启动过程"),
@@ -32,6 +30,8 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "startup.none": ("No line of a start yet.", "还没有启动日志。"),
     "startup.left": ("about {time} left", "约剩 {time}"),
     "startup.over": ("{time} longer than usual", "比平时多 {time}"),
+    "startup.left.short": ("{time} left", "剩 {time}"),
+    "startup.over.short": ("+{time}", "+{time}"),
     "startup.normal": ("Normal: {phase} takes {usual}.", "正常：{phase}通常需要 {usual}。"),
     "startup.learned": (
         "Normal: {phase} took {usual} in earlier starts of this model here.",
@@ -39,7 +39,6 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "startup.ready": ("Ready in about {time}.", "约 {time}后就绪。"),
     "startup.ready_between": ("Ready in {least} to {most}.", "{least} 至 {most} 后就绪。"),
-    "startup.took": ("Served after {time}.", "用时 {time} 后开始服务。"),
     # Diagnosis
     "diagnosis.fine": ("Nothing is wrong.", "没有问题。"),
     "diagnosis.consequences.one": ("and 1 consequence", "以及 1 个后果"),
@@ -56,7 +55,6 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "diagnosis.notes.one": ("1 thing is worth knowing ({key}).", "有 1 条提示（按 {key}）。"),
     "diagnosis.notes": ("{count} things are worth knowing ({key}).", "有 {count} 条提示（按 {key}）。"),
-    "diagnosis.place": ("{number} of {count}", "第 {number}/{count} 个"),
     # Detail
     "detail.title": ("Diagnosis {number} of {count}", "诊断 {number}/{count}"),
     "detail.consequences": ("Only consequences", "只是后果"),
@@ -68,27 +66,21 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     # GPU
     "gpu.none": ("No GPU data yet.", "还没有 GPU 数据。"),
     "gpu.no_data": ("No GPU data: {reason}", "没有 GPU 数据：{reason}"),
-    "gpu.free": ("{gib} free", "空闲 {gib}"),
+    "gpu.free": ("{gib} GiB free", "空闲 {gib} GiB"),
     "gpu.this": ("this container", "本容器"),
     "gpu.desktop": ("desktop", "桌面"),
     "gpu.process": ("process", "进程"),
     "gpu.ledger": ("This server, by its log", "本服务（据日志）"),
     "gpu.weights": ("weights", "权重"),
-    "gpu.draft": ("draft model", "草稿模型"),
     "gpu.state": ("state", "状态"),
     "gpu.kv": ("KV", "KV"),
     "gpu.graphs": ("graphs", "CUDA 图"),
-    "gpu.other": ("other", "其他"),
-    "gpu.others": ("other programs", "其他程序"),
-    "gpu.rest": ("free", "空闲"),
-    "gpu.load": ("Load", "负载"),
     "gpu.tokens": ("{speed} tokens/s", "{speed} tokens/s"),
     "gpu.running": ("{count} running", "运行 {count}"),
     "gpu.queued": ("{count} queued", "排队 {count}"),
     "gpu.kv_usage": ("KV {percent} %", "KV {percent} %"),
     "gpu.state_usage": ("state {percent} %", "状态 {percent} %"),
     # Log, until the pane has something to show
-    "log.empty": ("No lines yet.", "还没有日志。"),
     # Starts
     "attempts.title": ("Starts", "各次启动"),
     "attempts.none": ("No start yet.", "还没有启动记录。"),
@@ -107,7 +99,6 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "explain.none": ("There is nothing to explain: no rule applies.", "没有可解释的规则。"),
     # Reserved keys
     "later.title": ("{action}: a later version does this", "{action}：后续版本将支持"),
-    "later.title_manual": ("{action}", "{action}"),
     "later.flags": ("Until then, change the launch by hand:", "目前请手动修改启动参数："),
     "later.none": (
         "No corrected flags are known for this start.",
@@ -125,7 +116,6 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "saved": ("Saved: {path}", "已保存：{path}"),
     "save.failed": ("Not saved: {text}", "保存失败：{text}"),
     "copied": ("Copied: {text}", "已复制：{text}"),
-    "copied.text": ("Copied.", "已复制。"),
     "copy.none": ("No corrected flags to copy.", "没有可复制的参数。"),
     "evidence.none": ("There is no evidence to go to.", "没有可跳转的证据。"),
     "theme": ("Theme: {name}", "主题：{name}"),
@@ -138,8 +128,6 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "palette.attempt": ("Start {number}: {state}", "第 {number} 次启动：{state}"),
     "palette.theme": ("Theme {name}", "主题 {name}"),
     "palette.placeholder": ("What do you want to do?", "想做什么？"),
-    "tabs.hint": ("Tab", "Tab"),
-    "too_small": ("Too small", "窗口太小"),
 }
 
 

@@ -6,17 +6,28 @@ from textual.content import Content
 from textual.style import Style
 
 from sgdoctor.tui.drawing import CODE, MUTED
-from sgdoctor.tui.keys import Key, shown_key
+from sgdoctor.tui.keys import Key, Scope, shown_key
 from sgdoctor.tui.widgets import Drawing
 from sgdoctor.tui.words import tell
 
 
 class KeyBar(Drawing):
-    """Keys and what they do; a click does it too."""
+    """Keys and what they do; a click does it too.
+
+    Attributes:
+        active: the pane that has the keyboard.
+    """
+
+    auto_links = False
+    active = ""
 
     def lines(self, width: int) -> list[Content]:
         """One line."""
-        return [key_bar(self.view.keys, self.view.lang, width)]
+        log = self.active == "log"
+        keys = [key for key in self.view.keys if key.scope is Scope.APP or (log and key.scope is Scope.LOG)]
+        # The keys of the log come first while it has the keyboard.
+        keys.sort(key=lambda key: key.scope is not Scope.LOG)
+        return [key_bar(keys, self.view.lang, width)]
 
 
 class Tabs(Drawing):
@@ -27,6 +38,7 @@ class Tabs(Drawing):
         active: the one that is shown.
     """
 
+    auto_links = False
     names: Sequence[str] = ()
     active = ""
 
@@ -48,7 +60,7 @@ def key_bar(keys: Sequence[Key], lang: str, width: int) -> Content:
     labelled = [key for key in keys if key.keys and key.label.in_language(lang)]
     parts = {key.action: _entry(key, lang) for key in labelled}
     room = width - 1
-    kept = [action for action in ("help", "leave") if action in parts]
+    kept: list[str] = [action for action in ("help", "leave") if action in parts]
     used = sum(parts[action].cell_length + 2 for action in kept)
     for key in labelled:
         if key.action in kept:
@@ -63,7 +75,7 @@ def key_bar(keys: Sequence[Key], lang: str, width: int) -> Content:
 
 def _entry(key: Key, lang: str) -> Content:
     entry = Content.assemble((shown_key(key.keys[0]), f"bold {CODE}"), " ", (key.label.in_language(lang), MUTED))
-    return _clickable(entry, key.action)
+    return _clickable(entry, key.action) if key.scope is Scope.APP else entry
 
 
 def _clickable(content: Content, action: str) -> Content:

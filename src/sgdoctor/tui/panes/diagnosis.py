@@ -23,6 +23,7 @@ from sgdoctor.tui.drawing import (
     cut,
     plain,
     prose,
+    shortened,
     spread,
     styled,
     wrap,
@@ -41,7 +42,7 @@ SEVERITY_LOOK: Final = {
 }
 _DOTS: Final = {Confidence.CERTAIN: "●●●", Confidence.LIKELY: "●●○", Confidence.POSSIBLE: "●○○"}
 SAFETY_LOOK: Final = {"safe": ("✔", GOOD), "unsafe": ("▲", ODD), "manual": ("✎", MUTED)}
-_CAUSE_ROWS: Final = 6
+_CAUSE_ROWS: Final = 4
 _QUOTE_ROWS: Final = 2
 _FIXES: Final = 3
 
@@ -212,7 +213,7 @@ def card_lines(diagnosis: Diagnosis, view: View, width: int, *, brief: bool = Fa
     cause = wrap(prose(diagnosis.cause.in_language(lang)), width, first=Content("  "))
     most = 3 if brief else _CAUSE_ROWS
     if len(cause) > most:
-        cause = [*cause[: most - 1], cut(cause[most - 1], width - 2) + Content("…")]
+        cause = shortened(cause, most, width)
     lines += cause
     for evidence in diagnosis.evidence[:1]:
         lines += [BLANK, *quote_lines(evidence, width, rows=_QUOTE_ROWS, context=False)]
@@ -266,7 +267,7 @@ def quote_lines(evidence: Evidence, width: int, *, rows: int, context: bool) -> 
             continue
         wrapped = wrap(content, width, first=first)
         if len(wrapped) > rows:
-            wrapped = [*wrapped[: rows - 1], cut(wrapped[rows - 1], width - 1) + Content("…")]
+            wrapped = shortened(wrapped, rows, width)
         lines += wrapped
     return lines
 

@@ -13,8 +13,23 @@ from textual.widget import Widget
 from sgdoctor.gpu.ledger import Ledger, LogMemory, PartKind, ledger, log_memory
 from sgdoctor.gpu.model import Gpu, GpuProcess
 from sgdoctor.report.safe import printable
-from sgdoctor.tui.drawing import BAD, BLANK, BUSY, FAINT, MUTED, ODD, blocks, cut, plain, spark, spread, styled, wrap
-from sgdoctor.tui.view import View
+from sgdoctor.tui.drawing import (
+    BAD,
+    BLANK,
+    BUSY,
+    FAINT,
+    MUTED,
+    ODD,
+    bar,
+    blocks,
+    cut,
+    plain,
+    spark,
+    spread,
+    styled,
+    wrap,
+)
+from sgdoctor.tui.view import Pill, View, pill_of, server_gpus
 from sgdoctor.tui.widgets import Drawing, Pane
 from sgdoctor.tui.words import tell
 from sgdoctor.watching.model import Load
@@ -29,21 +44,27 @@ PART_COLOURS: Final = {
     PartKind.DRIVER: FAINT,
     PartKind.FREE: FAINT,
 }
+_GRAPH_ROWS: Final = (3, 9)
+_OTHER_ROWS: Final = 13
 _PROCESSES: Final = 6
+_WITH_PIDS: Final = 50
 _HOT: Final = 85
 _FULL: Final = 0.97
+_ALMOST: Final = 0.9
+_LABEL: Final = 12
+_LEAST_BAR: Final = 4
 _LEVELS: Final = " ▁▂▃▄▅▆▇█"
 
 
 class GpuPane(Pane):
-    """For each GPU its numbers, its history and who holds it; the load of the server at the end."""
+    """The load of the server once it serves; for each GPU its numbers, its history and who holds it."""
 
     title_key = "pane.gpu"
 
     def compose(self) -> ComposeResult:
-        """What stands under the GPUs; these come and go."""
-        yield Reason(id="reason")
+        """What stands above the GPUs; these come and go."""
         yield LoadLines(id="load")
+        yield Reason(id="reason")
 
     def show(self, view: View) -> None:
         """Draw a view; there is one set of widgets for each GPU of its reading."""
@@ -53,10 +74,22 @@ class GpuPane(Pane):
             for widget in list(self.query(kind))[count:]:
                 widget.remove()
         for number in range(there, count):
-            self.mount(GpuNumbers(number), MemoryGraph(number), Owners(number), before="#load")
+            self.mount(GpuNumbers(number), MemoryGraph(number), Owners(number))
         super().show(view)
         for graph in self.query(MemoryGraph):
             graph.show(view)
+        self._fit()
+
+    def on_resize(self) -> None:
+        """Other room."""
+        self._fit()
+
+    def _fit(self) -> None:
+        """The graphs take the rows that are left."""
+        graphs = list(self.query(MemoryGraph))
+        rows = (self.size.height - _OTHER_ROWS * len(graphs)) // max(1, len(graphs))
+        for graph in graphs:
+            graph.styles.height = max(_GRAPH_ROWS[0], min(_GRAPH_ROWS[1], rows))
 
 
 class GpuNumbers(Drawing):
@@ -175,11 +208,16 @@ def gpu_lines(gpu: Gpu, view: View, width: int) -> list[Content]:
         free = total - used if gpu.free_mib is None else gpu.free_mib
         right = styled(tell(lang, "gpu.free", gib=f"{free / 1024:.2f}"), MUTED)
         lines.append(spread(text, right, width))
-        book = ledger(gpu, memory_by_log(view), container=_container(view)) if _is_ours(gpu, view) else None
+        reading = view.reading
+        ours = reading is not None and gpu in server_gpus(reading, view.snapshot) and memory_by_log(view) != LogMemory()
+        over = pill_of(view.snapshot) in (Pill.FAILED, Pill.STOPPED)
+        book = ledger(gpu, memory_by_log(view), container=_container(view)) if ours and not over else None
         if book is None:
             lines.append(blocks([(used, BAD if share > _FULL else BUSY)], total, width))
         else:
             lines += ledger_lines(book, lang, width)
+        if ours and over:
+            lines += _by_log(view, width)
     return lines
 
 
@@ -199,19 +237,6 @@ def _container(view: View) -> str:
     return view.snapshot.subject.id if view.snapshot is not None else ""
 
 
-def _is_ours(gpu: Gpu, view: View) -> bool:
-    """Whether the server runs on this GPU: by its processes, else because there is no other GPU."""
-    if view.reading is None or memory_by_log(view) == LogMemory():
-        return False
-    container = _container(view)
-    if container and any(process.container.startswith(container) for process in gpu.processes):
-        return True
-    seen = container and any(
-        process.container.startswith(container) for other in view.reading.gpus for process in other.processes
-    )
-    return not seen and len(view.reading.gpus) == 1
-
-
 def ledger_lines(book: Ledger, lang: str, width: int) -> list[Content]:
     """The stacked bar of a GPU and its legend, in as few rows as fit."""
     parts = [(part.mib, PART_COLOURS[part.kind]) for part in book.parts if part.kind is not PartKind.FREE]
@@ -227,7 +252,7 @@ def ledger_lines(book: Ledger, lang: str, width: int) -> list[Content]:
     ]
     lines = [blocks(parts, book.total_mib, width), *_flow(entries, width)]
     for note in book.notes:
-        lines += wrap(styled(note.in_language(lang), MUTED), width, first=styled("ⓘ ", BUSY))
+        lines += wrap(styled(note.in_language(lang), MUTED), width, first=styled("i ", f"bold {BUSY}"))
     return lines
 
 
@@ -248,9 +273,10 @@ def owner_lines(processes: Sequence[GpuProcess], view: View, width: int) -> list
     for process in processes[:_PROCESSES]:
         amount = "" if process.used_mib is None else f"{process.used_mib / 1024:.2f} GiB"
         owner, style = _owner(process, view)
-        left = Content.assemble(
-            (f"{process.pid} ", MUTED), plain(process.name or tell(view.lang, "gpu.process")), "  ", plain(owner, style)
-        )
+        name = plain(process.name or tell(view.lang, "gpu.process"))
+        left = Content.assemble(cut(name, 16), "  ", plain(owner, style))
+        if width >= _WITH_PIDS:
+            left = Content.assemble((f"{process.pid:>7} ", MUTED), left)
         lines.append(spread(left, styled(amount, MUTED), width))
     return lines
 
@@ -297,32 +323,30 @@ def _by_log(view: View, width: int) -> list[Content]:
     ]
     title = spread(styled(tell(lang, "gpu.ledger"), "bold"), styled(f"{total:.1f} GiB", MUTED), width)
     stack = blocks([(size, PART_COLOURS[kind]) for kind, _, size in named], total, width)
-    return [BLANK, title, stack, *_flow(entries, width), BLANK]
+    return [BLANK, title, stack, *_flow(entries, width)]
 
 
 def load_lines(load: Load, lang: str, width: int) -> list[Content]:
     """Speed, requests and cache usage by the log; nothing before it serves."""
     parts = []
+    if load.tokens_per_second is not None:
+        parts.append(styled(tell(lang, "gpu.tokens", speed=f"{load.tokens_per_second:,.0f}"), f"bold {BUSY}"))
     if load.running is not None:
         parts.append(styled(tell(lang, "gpu.running", count=load.running)))
-    if load.queued is not None:
-        parts.append(styled(tell(lang, "gpu.queued", count=load.queued), ODD if load.queued else ""))
-    speed = load.tokens_per_second
-    if speed is None and not parts:
+    if load.queued:
+        parts.append(styled(tell(lang, "gpu.queued", count=load.queued), ODD))
+    if not parts:
         return []
-    title = styled(tell(lang, "gpu.load"), "bold")
-    right = BLANK if speed is None else styled(tell(lang, "gpu.tokens", speed=f"{speed:,.0f}"), f"bold {BUSY}")
-    lines = [spread(title, right, width)]
+    lines = [cut(Content("  ").join(parts), width)]
     if len(load.speed_history) > 1:
-        lines.append(spark(load.speed_history, width, BUSY))
-    if parts:
-        lines.append(cut(Content(" · ").join(parts), width))
+        lines.append(spark(load.speed_history, width, "$soft"))
     for key, usage in (("gpu.kv_usage", load.token_usage), ("gpu.state_usage", load.state_usage)):
         if usage is None:
             continue
         label = tell(lang, key, percent=f"{usage * 100:.0f}")
-        room = width - 12
-        text = Content(label + " " * max(1, 12 - cell_len(label)))
-        colour = ODD if usage > 0.9 else "$secondary"
-        lines.append(Content.assemble(text, blocks([(usage, colour)], 1.0, room)) if room > 4 else cut(text, width))
-    return lines
+        label += " " * max(1, _LABEL - cell_len(label))
+        room = width - cell_len(label)
+        colour = ODD if usage > _ALMOST else "$secondary"
+        text = Content.assemble(label, bar(usage, room, colour)) if room > _LEAST_BAR else Content(label)
+        lines.append(cut(text, width))
+    return [*lines, BLANK]

@@ -2,9 +2,8 @@
 
 from textual.content import Content
 
-from sgdoctor.tui.drawing import BAD, BLANK, MUTED, ODD, cut, plain, prose, spread, styled, wrap
+from sgdoctor.tui.drawing import BAD, BLANK, MUTED, ODD, clock, cut, plain, prose, shortened, spread, styled, wrap
 from sgdoctor.tui.view import PILLS, Pill, View, pill_of
-from sgdoctor.tui.drawing import clock
 from sgdoctor.tui.widgets import Drawing
 from sgdoctor.tui.words import tell, tell_count
 from sgdoctor.watching.model import Link, Snapshot
@@ -130,7 +129,5 @@ def verdict_lines(view: View, width: int, rows: int) -> list[Content]:
     text = prose(snapshot.verdict.summary.in_language(view.lang), "bold")
     wrapped = wrap(text, width - 1, first=styled(f" {symbol} ", f"bold {colour}"))
     if len(wrapped) > rows:
-        kept = wrapped[: rows - 1]
-        last = wrapped[rows - 1] + Content(" ") + wrapped[rows].stylize("bold")
-        wrapped = [*kept, cut(last, width - 1)]
+        wrapped = shortened(wrapped, rows, width - 1)
     return [*wrapped, *lines]

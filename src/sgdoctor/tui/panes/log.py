@@ -1,51 +1,23 @@
-"""The lines of the log, in a frame."""
+"""The log among the other panes."""
 
-from textual.app import ComposeResult
-from textual.containers import Container
-from textual.content import Content
+from textual.message import Message
 
-from sgdoctor.tui.drawing import MUTED, cut, plain, styled
-from sgdoctor.tui.view import View
-from sgdoctor.tui.widgets import Drawing
-from sgdoctor.watching.model import Lines
+from sgdoctor.tui.log_pane import LogPane
 
 
-class LogPane(Container, can_focus=True):
-    """The newest lines."""
+class EvidenceLog(LogPane):
+    """The log; without a search, its keys for matches go through the evidence."""
 
-    title_key = "pane.log"
+    class EvidenceWanted(Message):
+        """The next line of evidence (``step`` 1) or the one before (-1) was asked for."""
 
-    def __init__(self, lines: Lines, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id)
-        self._tail = Tail(lines)
+        def __init__(self, step: int) -> None:
+            self.step = step
+            super().__init__()
 
-    def compose(self) -> ComposeResult:
-        yield self._tail
-
-    def show(self, view: View) -> None:
-        self._tail.show(view)
-
-    def wake(self) -> None:
-        pass
-
-    def jump(self, number: int) -> None:
-        self._tail.at = number
-        self._tail.redraw()
-
-    def start_search(self) -> None:
-        pass
-
-
-class Tail(Drawing):
-    def __init__(self, lines: Lines) -> None:
-        super().__init__()
-        self._lines_of_log = lines
-        self.at = 0
-
-    def lines(self, width: int) -> list[Content]:
-        last = self.at or len(self._lines_of_log)
-        rows = 40
-        return [
-            cut(Content.assemble(styled(f"{n:>5} ", MUTED), plain(self._lines_of_log.text(n))), width)
-            for n in range(max(1, last - rows), min(last + 3, len(self._lines_of_log)) + 1)
-        ]
+    def next_match(self, step: int = 1) -> bool:
+        """Without a search: the next line of evidence."""
+        if self.view.search is None:
+            self.post_message(self.EvidenceWanted(step))
+            return False
+        return super().next_match(step)

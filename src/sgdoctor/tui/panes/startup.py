@@ -1,14 +1,15 @@
 """The start as a timeline: what it is doing, how long that takes, and what is normal."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.cells import cell_len
 from textual.content import Content
 
 from sgdoctor.diagnosis.wording import duration, phase_label
 from sgdoctor.engines.base import PhaseName
-from sgdoctor.tui.drawing import BAD, BLANK, BUSY, FAINT, GOOD, MUTED, ODD, bar, clock, column, cut, plain, styled, took, wrap
+from sgdoctor.report.safe import printable
+from sgdoctor.tui.drawing import BAD, BLANK, BUSY, FAINT, GOOD, MUTED, ODD, bar, clock, column, cut, styled, took, wrap
 from sgdoctor.tui.view import View
 from sgdoctor.tui.widgets import Drawing, Pane
 from sgdoctor.tui.words import tell
@@ -22,8 +23,9 @@ _GLYPHS: Final = {
 }
 _TIME: Final = 8
 _MEMORY: Final = 10
-_BAR: Final = (6, 14)
-_LEAST_DETAIL: Final = 20
+_BAR: Final = (6, 18)
+_DETAIL: Final = (14, 20)
+_SHORT_DETAIL: Final = 10
 
 
 class StartupPane(Pane):
@@ -43,10 +45,18 @@ class Timeline(Drawing):
         return timeline_lines(self.view, width)
 
 
-def rows_wanted(view: View) -> int:
-    """Rows that the timeline would fill, its frame included."""
-    stages = view.snapshot.stages if view.snapshot is not None else ()
-    return len(stages) + 5
+def rows_wanted(view: View, width: int) -> int:
+    """Rows that the timeline fills at this width, and its frame."""
+    return len(timeline_lines(view, width)) + 2
+
+
+class _Columns(NamedTuple):
+    """Widths in cells; 0 for a column that there is no room for."""
+
+    label: int
+    memory: int
+    bar: int
+    detail: int
 
 
 def timeline_lines(view: View, width: int) -> list[Content]:
@@ -55,51 +65,62 @@ def timeline_lines(view: View, width: int) -> list[Content]:
     stages = view.snapshot.stages if view.snapshot is not None else ()
     if not stages:
         return [styled(tell(lang, "startup.none"), MUTED)]
-    labels = {stage.name: phase_label(stage.name).in_language(lang) for stage in stages}
-    label_width = min(max(map(cell_len, labels.values())), max(8, width - 2 - _TIME - _MEMORY))
-    room = width - 2 - label_width - _TIME
-    memory = any(stage.memory_gib is not None for stage in stages) and room >= _MEMORY
-    room -= _MEMORY if memory else 0
-    longest = max((stage.seconds or 0.0 for stage in stages), default=0.0)
-    bar_width = min(_BAR[1], max(0, room - 2 - _LEAST_DETAIL))
-    bar_width = bar_width if bar_width >= _BAR[0] else 0
-    room -= bar_width + 2 if bar_width else 0
+    columns = _columns(stages, width, lang)
+    longest = max((stage.seconds or 0.0 for stage in stages if stage.name is not PhaseName.SERVING), default=0.0)
     lines = []
     rest = list(stages)
     while rest and rest[-1].state is StageState.WAITING:
         rest.pop()
     for stage in rest:
-        lines.append(_row(stage, labels[stage.name], label_width, memory, bar_width, room, longest, lang))
-    ahead = [labels[stage.name] for stage in stages[len(rest) :]]
+        lines.append(_row(stage, columns, longest, lang))
+    ahead = [phase_label(stage.name).in_language(lang) for stage in stages[len(rest) :]]
     if ahead:
         text = styled(("、" if lang == "zh" else ", ").join(ahead), MUTED)
         lines += [cut(line, width) for line in wrap(text, width, first=styled("· ", MUTED))]
     return [*lines, *_hints(view, stages, width)]
 
 
-def _row(
-    stage: Stage, label: str, label_width: int, memory: bool, bar_width: int, room: int, longest: float, lang: str
-) -> Content:
+def _columns(stages: Sequence[Stage], width: int, lang: str) -> _Columns:
+    """What is there in any case comes first, then memory, details, bars."""
+    longest = max(cell_len(phase_label(stage.name).in_language(lang)) for stage in stages)
+    label = min(longest, max(8, width - 2 - _TIME - _MEMORY))
+    room = width - 2 - label - _TIME
+    memory = _MEMORY if room >= _MEMORY and any(map(_took_memory, stages)) else 0
+    room -= memory
+    wide = min(_BAR[1], max(_BAR[0], room - 4 - _DETAIL[1]))
+    if room < wide + 4 + _DETAIL[0]:
+        return _Columns(label, memory, 0, room - 2)
+    return _Columns(label, memory, wide, room - wide - 4)
+
+
+def _row(stage: Stage, columns: _Columns, longest: float, lang: str) -> Content:
     glyph, colour = _GLYPHS[stage.state]
-    running = stage.state is StageState.RUNNING
-    strong = "bold" if running or stage.state is StageState.FAILED else ""
+    strong = "bold" if stage.state in (StageState.RUNNING, StageState.FAILED) else ""
+    label = phase_label(stage.name).in_language(lang)
+    seconds = "" if stage.seconds is None or stage.name is PhaseName.SERVING else took(stage.seconds)
     parts: list[Content] = [
         styled(f"{glyph} ", colour),
-        styled(column(label, label_width), strong),
-        styled(column("" if stage.seconds is None else took(stage.seconds), _TIME, right=True), strong or MUTED),
+        styled(column(label, columns.label), strong),
+        styled(column(seconds, _TIME, right=True), strong or MUTED),
     ]
-    if memory:
-        text = "" if stage.memory_gib is None else f"{stage.memory_gib:.2f} GiB"
-        parts.append(styled(column(text, _MEMORY, right=True), strong or MUTED))
-    if bar_width:
-        parts += [Content("  "), _bar(stage, bar_width, longest)]
-    detail = _detail(stage, lang)
-    if room > 4 and detail:
-        parts += [Content("  "), cut(detail, room - 2)]
+    if columns.memory:
+        text = f"{stage.memory_gib:.2f} GiB" if _took_memory(stage) else ""
+        parts.append(styled(column(text, columns.memory, right=True), strong or MUTED))
+    if columns.bar:
+        parts += [Content("  "), _bar(stage, columns.bar, longest)]
+    if detail := _detail(stage, columns.detail, lang):
+        parts += [Content("  "), detail]
     return Content.assemble(*parts)
 
 
+def _took_memory(stage: Stage) -> bool:
+    """Whether its memory is known; somebody else who lets go of memory meanwhile makes it negative."""
+    return stage.memory_gib is not None and stage.memory_gib >= 0
+
+
 def _bar(stage: Stage, width: int, longest: float) -> Content:
+    if stage.name is PhaseName.SERVING:
+        return Content(" " * width)
     seconds = stage.seconds or 0.0
     if stage.state is StageState.RUNNING:
         share = _share(stage)
@@ -124,19 +145,24 @@ def _over(stage: Stage) -> bool:
     return stage.usual is not None and stage.seconds is not None and stage.seconds > stage.usual[1]
 
 
-def _detail(stage: Stage, lang: str) -> Content:
-    pieces = []
-    if stage.progress is not None and stage.state is StageState.RUNNING:
-        pieces.append(styled(f"{stage.progress[0]}/{stage.progress[1]}", "bold"))
+def _detail(stage: Stage, room: int, lang: str) -> Content:
+    """What a stage brought or how far it is, in at most ``room`` cells; nothing where that would say nothing."""
+    running = stage.state is StageState.RUNNING
+    texts: list[tuple[str, str]] = []
+    if stage.progress is not None and running:
+        texts.append((f"{stage.progress[0]}/{stage.progress[1]}", "bold"))
     elif text := stage.detail.in_language(lang):
-        pieces.append(plain(text, MUTED))
-    if stage.state is StageState.RUNNING and stage.usual is not None and stage.seconds is not None:
+        texts.append((printable(text), MUTED))
+    if running and stage.usual is not None and stage.seconds is not None:
         left = stage.usual[1] - stage.seconds
-        if left > 0:
-            pieces.append(styled(tell(lang, "startup.left", time=clock(left)), MUTED))
-        else:
-            pieces.append(styled(tell(lang, "startup.over", time=clock(-left)), ODD))
-    return Content("  ").join(pieces) if pieces else BLANK
+        key = "left" if left > 0 else "over"
+        for form in (f"startup.{key}", f"startup.{key}.short"):
+            text = tell(lang, form, time=clock(abs(left)))
+            line = Content("  ").join(styled(*piece) for piece in (*texts, (text, MUTED if left > 0 else ODD)))
+            if line.cell_length <= room:
+                return line
+    line = Content("  ").join(styled(*piece) for piece in texts)
+    return cut(line, room) if room >= min(_SHORT_DETAIL, line.cell_length) else BLANK
 
 
 def _hints(view: View, stages: Sequence[Stage], width: int) -> list[Content]:
@@ -156,7 +182,7 @@ def _hints(view: View, stages: Sequence[Stage], width: int) -> list[Content]:
         return []
     lines = [BLANK]
     for text in texts:
-        lines += [cut(line, width) for line in wrap(text, width, first=styled("ⓘ ", BUSY), indent=2)]
+        lines += [cut(line, width) for line in wrap(text, width, first=styled("i ", f"bold {BUSY}"), indent=2)]
     return lines
 
 

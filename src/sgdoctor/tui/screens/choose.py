@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from sgdoctor.tui.bindings import forwarded
 from sgdoctor.tui.drawing import BLANK, MUTED, clock, plain, prose, styled
 from sgdoctor.tui.view import PILLS, View, pill_of_state
 from sgdoctor.tui.words import tell
@@ -38,6 +39,7 @@ class ChooseScreen(ModalScreen[str | None]):
     """A list; Enter chooses, Esc gives None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        *forwarded(("interrupt",)),
         ("escape,q", "dismiss(None)", ""),
         ("j", "move(1)", ""),
         ("k", "move(-1)", ""),

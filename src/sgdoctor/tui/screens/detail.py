@@ -9,6 +9,7 @@ from sgdoctor.diagnosis.model import Diagnosis
 from sgdoctor.messages import say
 from sgdoctor.report.safe import printable
 from sgdoctor.rules.template import generic
+from sgdoctor.tui.bindings import forwarded
 from sgdoctor.tui.drawing import BLANK, MUTED, plain, prose, styled, wrap
 from sgdoctor.tui.panes.diagnosis import SEVERITY_LOOK, fix_lines, quote_lines
 from sgdoctor.tui.screens.dialog import Dialog
@@ -23,6 +24,7 @@ class DetailScreen(Dialog):
     """One diagnosis at a time; left and right go to the others. It follows a log that still grows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        *forwarded(("explain", "copy", "save", "evidence(1)", "evidence(-1)")),
         ("left", "turn(-1)", ""),
         ("right", "turn(1)", ""),
         ("enter", "dismiss", ""),

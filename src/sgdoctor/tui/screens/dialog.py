@@ -8,6 +8,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 
+from sgdoctor.tui.bindings import forwarded
 from sgdoctor.tui.drawing import MUTED, cut, styled
 from sgdoctor.tui.view import View
 from sgdoctor.tui.widgets import Drawing
@@ -17,6 +18,7 @@ class Dialog(ModalScreen[None]):
     """A window that is closed with Esc; it goes on drawing the newest view."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        *forwarded(("interrupt", "language", "theme")),
         ("escape,q", "dismiss", ""),
         ("j,down", "move(1)", ""),
         ("k,up", "move(-1)", ""),
@@ -57,7 +59,7 @@ class Dialog(ModalScreen[None]):
     def show(self, view: View) -> None:
         """Draw another view."""
         self.view = view
-        if not self.is_mounted:
+        if not self.is_running:
             return
         self.query_one(".window", Vertical).border_title = Content(self.heading())
         for drawing in self.query(Drawing):

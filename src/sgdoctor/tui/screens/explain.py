@@ -1,5 +1,8 @@
 """The page of a rule, and what the reserved keys show until they do something."""
 
+from typing import ClassVar
+
+from textual.binding import BindingType
 from textual.content import Content
 
 from sgdoctor.diagnosis.model import Diagnosis
@@ -8,6 +11,7 @@ from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
 from sgdoctor.rules.model import Rule, Text
 from sgdoctor.rules.template import generic
+from sgdoctor.tui.bindings import forwarded
 from sgdoctor.tui.drawing import BLANK, CODE, MUTED, plain, prose, styled, wrap
 from sgdoctor.tui.panes.diagnosis import SAFETY_LOOK, SEVERITY_LOOK
 from sgdoctor.tui.screens.dialog import Dialog
@@ -60,7 +64,9 @@ def rule_lines(rule: Rule, lang: str, width: int) -> list[Content]:
         lines += [BLANK, *section("explain.fixes", lang)]
     for number, fix in enumerate(rule.fixes, 1):
         mark, tint = SAFETY_LOOK[fix.safety]
-        head = Content.assemble(prose(words(fix.summary)), ("  " + mark + " " + say(lang, f"safety.{fix.safety}"), tint))
+        head = Content.assemble(
+            prose(words(fix.summary)), ("  " + mark + " " + say(lang, f"safety.{fix.safety}"), tint)
+        )
         lines += wrap(head, width, first=styled(f"  {number}. "))
         for change in fix.changes:
             text = generic(printable(change_text(change, lang, quote=False)))
@@ -89,6 +95,8 @@ def section(key: str, lang: str) -> list[Content]:
 
 class LaterScreen(Dialog):
     """What a reserved key will do, and the flags to type until then."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*forwarded(("copy",))]
 
     def __init__(self, view: View, action: str, diagnosis: Diagnosis | None) -> None:
         super().__init__(view)

@@ -16,7 +16,7 @@ from sgdoctor.tui.panes.bars import KeyBar, Tabs
 from sgdoctor.tui.panes.diagnosis import Card, DiagnosisPane
 from sgdoctor.tui.panes.gpu import GpuPane
 from sgdoctor.tui.panes.header import Header, VerdictLine
-from sgdoctor.tui.panes.log import LogPane
+from sgdoctor.tui.panes.log import EvidenceLog
 from sgdoctor.tui.panes.startup import StartupPane, rows_wanted
 from sgdoctor.tui.view import View
 from sgdoctor.tui.words import tell
@@ -36,7 +36,7 @@ class WatchScreen(Screen[None]):
         self.active = active if active in self._shown else self._shown[0]
         self._zoomed = False
         self._view = View()
-        self.log_pane = LogPane(lines, id="log")
+        self.log_pane = EvidenceLog(lines, id="log")
         self.diagnosis = DiagnosisPane(id="diagnosis")
         self._panes: dict[str, Widget] = {
             "startup": StartupPane(id="startup"),
@@ -63,12 +63,19 @@ class WatchScreen(Screen[None]):
     def show(self, view: View) -> None:
         """Draw a view in every pane."""
         self._view = view
-        for drawing in (self.query_one(Header), self.query_one(VerdictLine), self.query_one(Tabs), self.query_one(KeyBar)):
+        for drawing in (
+            self.query_one(Header),
+            self.query_one(VerdictLine),
+            self.query_one(Tabs),
+            self.query_one(KeyBar),
+        ):
             drawing.show(view)
         for name in self._shown:
             pane = self._panes[name]
-            assert isinstance(pane, StartupPane | DiagnosisPane | LogPane | GpuPane)
+            assert isinstance(pane, StartupPane | DiagnosisPane | EvidenceLog | GpuPane)
             pane.show(view)
+            if isinstance(pane, EvidenceLog):
+                continue
             number = view.key(f"pane('{name}')")
             pane.border_title = Content(f"{number} {tell(view.lang, _FRAMES[name])}".strip())
         self.place_panes()
@@ -126,6 +133,8 @@ class WatchScreen(Screen[None]):
         tabs.display = single and height >= 8
         tabs.redraw()
         keys = self.query_one(KeyBar)
+        keys.active = self.active
+        keys.redraw()
         keys.display = height >= 10
         taken = len(header.lines(width)) + len(verdict.lines(width)) + bool(tabs.display) + bool(keys.display)
         boxes = arrange(
@@ -135,7 +144,7 @@ class WatchScreen(Screen[None]):
             shown=self._shown,
             active=self.active,
             trouble=self._view.trouble,
-            rows=rows_wanted(self._view),
+            rows=lambda room: rows_wanted(self._view, room - 4),
         )
         for name in self._shown:
             pane, box = self._panes[name], boxes.get(name)

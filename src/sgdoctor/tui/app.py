@@ -10,7 +10,6 @@ from time import monotonic
 from typing import Any, ClassVar, Final
 
 from textual.app import App
-from textual.color import Color
 from textual.command import CommandPalette
 from textual.message import Message
 from textual.timer import Timer
@@ -33,7 +32,7 @@ from sgdoctor.tui.screens.dialog import Dialog
 from sgdoctor.tui.screens.explain import ExplainScreen, LaterScreen
 from sgdoctor.tui.screens.help import HelpScreen
 from sgdoctor.tui.screens.watch import WatchScreen
-from sgdoctor.tui.theme import ALIASES, CYCLE, DARK, LIGHT
+from sgdoctor.tui.theme import ALIASES, CYCLE, DARK, LIGHT, variables_of
 from sgdoctor.tui.view import Pill, View, evidence_lines, flags_of, pill_of, server_gpus
 from sgdoctor.tui.words import tell
 from sgdoctor.watching.model import Snapshot
@@ -149,17 +148,8 @@ class SgdoctorApp(App[int]):
             self.options.remember(remembered)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """What the themes of Textual lack: a colour for what is secondary, and one for what is hardly there."""
-        theme = self.current_theme
-        if theme.ansi:
-            return {"muted": "ansi_bright_black", "faint": "ansi_bright_black", "soft": "ansi_blue"}
-        back = Color.parse(theme.background or ("#121212" if theme.dark else "#efefef"))
-        front = Color.parse(theme.foreground or ("#e0e0e0" if theme.dark else "#202020"))
-        return {
-            "muted": front.blend(back, 0.38).hex,
-            "faint": front.blend(back, 0.78).hex,
-            "soft": Color.parse(theme.primary).blend(back, 0.45).hex,
-        }
+        """See ``variables_of``."""
+        return variables_of(self.current_theme)
 
     def code_now(self) -> int:
         """The exit code for what is known."""
@@ -234,7 +224,7 @@ class SgdoctorApp(App[int]):
 
     def _draw(self, view: View) -> None:
         self.view = view
-        if not self.main.is_mounted:
+        if not self.main.is_running:
             return
         with self.batch_update():
             self.main.show(view)

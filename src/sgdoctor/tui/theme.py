@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from textual.color import Color
 from textual.theme import Theme
 
 DARK: Final = Theme(
@@ -39,3 +40,16 @@ ALIASES: Final = {"dark": "sgdoctor-dark", "light": "sgdoctor-light"}
 
 CYCLE: Final = ("sgdoctor-dark", "sgdoctor-light", "ansi-dark", "ansi-light")
 """What the theme key goes through."""
+
+
+def variables_of(theme: Theme) -> dict[str, str]:
+    """What the themes of Textual lack: colours for what is secondary, for what is hardly there, and for areas."""
+    if theme.ansi:
+        return {"muted": "ansi_bright_black", "faint": "ansi_bright_black", "soft": "ansi_blue"}
+    back = Color.parse(theme.background or ("#121212" if theme.dark else "#efefef"))
+    front = Color.parse(theme.foreground or ("#e0e0e0" if theme.dark else "#202020"))
+    return {
+        "muted": front.blend(back, 0.38).hex,
+        "faint": front.blend(back, 0.78).hex,
+        "soft": Color.parse(theme.primary).blend(back, 0.45).hex,
+    }

@@ -1,5 +1,6 @@
 """What the panes are made of."""
 
+from collections.abc import Hashable
 from typing import Final
 
 from textual.app import RenderResult
@@ -32,10 +33,15 @@ class Drawing(Widget):
         """The lines for a width in cells, none of them wider."""
         raise NotImplementedError
 
+    def part(self, view: View) -> Hashable | tuple[object, ...]:
+        """What of a view it draws: as long as that stays the same, nothing is done."""
+        return (view,)
+
     def show(self, view: View) -> None:
         """Draw another view."""
-        self._view = view
-        self.redraw()
+        before, self._view = self._view, view
+        if self._drawn is None or before.lang != view.lang or self.part(before) != self.part(view):
+            self.redraw()
 
     def redraw(self) -> None:
         """Draw again, if that makes a difference."""

@@ -7,6 +7,7 @@ from textual.style import Style
 
 from sgdoctor.tui.drawing import CODE, MUTED
 from sgdoctor.tui.keys import Key, Scope, shown_key
+from sgdoctor.tui.view import View
 from sgdoctor.tui.widgets import Drawing
 from sgdoctor.tui.words import tell
 
@@ -20,6 +21,10 @@ class KeyBar(Drawing):
 
     auto_links = False
     active = ""
+
+    def part(self, view: View) -> tuple[object, ...]:
+        """See ``Drawing``."""
+        return (view.keys,)
 
     def lines(self, width: int) -> list[Content]:
         """One line."""
@@ -41,6 +46,10 @@ class Tabs(Drawing):
     auto_links = False
     names: Sequence[str] = ()
     active = ""
+
+    def part(self, view: View) -> tuple[object, ...]:
+        """See ``Drawing``."""
+        return (view.keys,)
 
     def lines(self, width: int) -> list[Content]:
         """One line."""

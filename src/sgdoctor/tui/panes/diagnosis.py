@@ -76,21 +76,24 @@ class DiagnosisPane(Pane):
             self.mount(Card(number), before="#notices")
         self.selected = max(0, min(self.selected, len(view.diagnoses) - 1))
         for drawing in self.query(Drawing):
-            if isinstance(drawing, Card):
-                drawing.chosen = drawing.number == self.selected and len(view.diagnoses) > 1
             drawing.show(view)
+        self._mark()
 
     def select(self, number: int) -> bool:
         """Select a card; False if there is none of this number."""
         if not 0 <= number < len(self._view.diagnoses):
             return False
         self.selected = number
+        self._mark()
         for card in self.query(Card):
-            card.chosen = card.number == number and len(self._view.diagnoses) > 1
-            card.redraw()
             if card.number == number:
                 self.scroll_to_widget(card, animate=False)
         return True
+
+    def _mark(self) -> None:
+        """The selected card is marked where there are several."""
+        for card in self.query(Card):
+            card.choose(chosen=card.number == self.selected and len(self._view.diagnoses) > 1)
 
     def action_line_down(self) -> None:
         """The card below, or down by a row where the card does not end on the screen."""
@@ -114,6 +117,14 @@ class DiagnosisPane(Pane):
 
 class Answer(Drawing):
     """The answer where nothing is wrong, or where the cause is not known."""
+
+    def part(self, view: View) -> tuple[object, ...]:
+        """See ``Drawing``."""
+        snapshot = view.snapshot
+        told = (
+            (snapshot.verdict.summary, snapshot.verdict.unexplained, snapshot.ready_in) if snapshot is not None else ()
+        )
+        return (pill_of(snapshot), bool(view.diagnoses), *told)
 
     def lines(self, width: int) -> list[Content]:
         """See ``answer_lines``."""
@@ -140,6 +151,16 @@ class Card(Drawing):
         self.number = number
         self.chosen = False
 
+    def part(self, view: View) -> tuple[object, ...]:
+        """See ``Drawing``."""
+        return view.diagnoses[self.number : self.number + 1]
+
+    def choose(self, *, chosen: bool) -> None:
+        """Mark it, or not."""
+        if chosen != self.chosen:
+            self.chosen = chosen
+            self.redraw()
+
     def lines(self, width: int) -> list[Content]:
         """See ``card_lines``."""
         if self.number >= len(self.view.diagnoses):
@@ -156,6 +177,10 @@ class Card(Drawing):
 
 class Notices(Drawing):
     """What looks alarming and is not, folded or listed."""
+
+    def part(self, view: View) -> tuple[object, ...]:
+        """See ``Drawing``."""
+        return (view.benign, view.snapshot.verdict.notices if view.snapshot is not None else ())
 
     def lines(self, width: int) -> list[Content]:
         """See ``notice_lines``."""

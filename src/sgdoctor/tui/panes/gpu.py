@@ -99,6 +99,10 @@ class GpuNumbers(Drawing):
         super().__init__()
         self._number = number
 
+    def part(self, view: View) -> tuple[object, ...]:
+        """See ``Drawing``."""
+        return (view.reading, memory_by_log(view), pill_of(view.snapshot), _container(view))
+
     def lines(self, width: int) -> list[Content]:
         """See ``gpu_lines``."""
         reading = self.view.reading
@@ -113,6 +117,10 @@ class Owners(Drawing):
     def __init__(self, number: int) -> None:
         super().__init__()
         self._number = number
+
+    def part(self, view: View) -> tuple[object, ...]:
+        """See ``Drawing``."""
+        return (view.reading, _container(view))
 
     def lines(self, width: int) -> list[Content]:
         """See ``owner_lines``."""
@@ -170,6 +178,10 @@ class MemoryGraph(Widget):
 class Reason(Drawing):
     """Why there is no data on GPUs, and what the log says about their memory all the same."""
 
+    def part(self, view: View) -> tuple[object, ...]:
+        """See ``Drawing``."""
+        return (view.reading, memory_by_log(view))
+
     def lines(self, width: int) -> list[Content]:
         """See ``reason_lines``."""
         return reason_lines(self.view, width)
@@ -177,6 +189,10 @@ class Reason(Drawing):
 
 class LoadLines(Drawing):
     """What the server is doing."""
+
+    def part(self, view: View) -> tuple[object, ...]:
+        """See ``Drawing``."""
+        return (view.snapshot.load,) if view.snapshot is not None else ()
 
     def lines(self, width: int) -> list[Content]:
         """See ``load_lines``."""

@@ -16,6 +16,10 @@ class Header(Drawing):
 
     compact = False
 
+    def part(self, view: View) -> tuple[object, ...]:
+        """See ``Drawing``."""
+        return (view.snapshot,)
+
     def lines(self, width: int) -> list[Content]:
         """See ``header_lines``."""
         lines = header_lines(self.view, width)
@@ -26,6 +30,12 @@ class VerdictLine(Drawing):
     """The answer in one sentence, and what broke behind the screen."""
 
     rows = 2
+
+    def part(self, view: View) -> tuple[object, ...]:
+        """See ``Drawing``."""
+        snapshot = view.snapshot
+        told = (snapshot.verdict.summary, snapshot.note, snapshot.link) if snapshot is not None else ()
+        return (pill_of(snapshot), view.failures, *told)
 
     def lines(self, width: int) -> list[Content]:
         """See ``verdict_lines``."""

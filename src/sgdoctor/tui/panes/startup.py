@@ -40,6 +40,10 @@ class StartupPane(Pane):
 class Timeline(Drawing):
     """One row for each stage."""
 
+    def part(self, view: View) -> tuple[object, ...]:
+        """See ``Drawing``."""
+        return (view.snapshot.stages, view.snapshot.ready_in) if view.snapshot is not None else ()
+
     def lines(self, width: int) -> list[Content]:
         """See ``timeline_lines``."""
         return timeline_lines(self.view, width)

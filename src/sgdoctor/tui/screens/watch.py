@@ -44,31 +44,27 @@ class WatchScreen(Screen[None]):
             "log": self.log_pane,
             "gpu": GpuPane(id="gpu"),
         }
-        self._room = Container(id="room")
+        self._header, self._verdict = Header(id="header"), VerdictLine(id="verdict")
+        self._tabs, self._keys = Tabs(id="tabs"), KeyBar(id="keys")
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
-        yield Header(id="header")
-        yield VerdictLine(id="verdict")
-        yield Tabs(id="tabs")
-        with self._room:
+        yield self._header
+        yield self._verdict
+        yield self._tabs
+        with Container(id="room"):
             yield from (self._panes[name] for name in self._shown)
-        yield KeyBar(id="keys")
+        yield self._keys
 
     def on_mount(self) -> None:
         """The pane that had the keyboard last time has it."""
-        self.query_one(Tabs).names = self._shown
+        self._tabs.names = self._shown
         self.activate(self.active)
 
     def show(self, view: View) -> None:
         """Draw a view in every pane."""
         self._view = view
-        for drawing in (
-            self.query_one(Header),
-            self.query_one(VerdictLine),
-            self.query_one(Tabs),
-            self.query_one(KeyBar),
-        ):
+        for drawing in (self._header, self._verdict, self._tabs, self._keys):
             drawing.show(view)
         for name in self._shown:
             pane = self._panes[name]
@@ -123,7 +119,7 @@ class WatchScreen(Screen[None]):
         if not self.is_mounted or not width or not height:
             return
         shape = shape_of(width, height)
-        header, verdict, tabs = self.query_one(Header), self.query_one(VerdictLine), self.query_one(Tabs)
+        header, verdict, tabs = self._header, self._verdict, self._tabs
         header.compact = height < 20
         header.redraw()
         verdict.rows = 1 if shape is Shape.TINY else 2
@@ -132,7 +128,7 @@ class WatchScreen(Screen[None]):
         tabs.active = self.active
         tabs.display = single and height >= 8
         tabs.redraw()
-        keys = self.query_one(KeyBar)
+        keys = self._keys
         keys.active = self.active
         keys.redraw()
         keys.display = height >= 10

@@ -6,7 +6,7 @@ from typing import Final
 from textual.binding import Binding, BindingType
 
 from sgdoctor.rules.model import Text
-from sgdoctor.tui.keys import Group, Key, Scope
+from sgdoctor.tui.keys import KEYS, Group, Key, Scope, name_of
 
 _NONE: Final = Text("", "")
 
@@ -15,14 +15,7 @@ def _key(action: str, keys: tuple[str, ...], english: str, chinese: str, *, labe
     return Key(action, keys, label, Text(english, chinese), Group.LOG, Scope.LOG)
 
 
-MOVES: Final[Sequence[Key]] = (
-    _key("line(-1)", ("up", "k"), "a line up; stops following", "上移一行；停止跟随"),
-    _key("line(1)", ("down", "j"), "a line down", "下移一行"),
-    _key("page(-1)", ("pageup", "ctrl+u"), "a page up", "上翻一页"),
-    _key("page(1)", ("pagedown", "ctrl+d"), "a page down", "下翻一页"),
-    _key("top", ("home", "g"), "to the first line", "到第一行"),
-    _key("bottom", ("end", "G"), "to the newest line, and follow", "到最新一行并跟随"),
-)
+MOVES: Final[Sequence[Key]] = tuple(key for key in KEYS if key.scope is Scope.PANE)
 """What every pane has, done by the log in its own way."""
 
 LOG_KEYS: Final[Sequence[Key]] = (
@@ -32,7 +25,7 @@ LOG_KEYS: Final[Sequence[Key]] = (
     _key("extend(-1)", ("shift+up",), "select upwards", "向上选择"),
     _key("extend(1)", ("shift+down",), "select downwards", "向下选择"),
     _key("copy_selection", ("ctrl+c",), "copy the selection, if there is one", "复制选中的行（如有）"),
-    _key("copy", ("y",), "copy the selected lines, secrets hidden", "复制选中的行（隐去机密）"),
+    _key("copy_lines", ("y",), "copy the selected lines, secrets hidden", "复制选中的行（隐去机密）"),
     _key("fold", ("enter",), "unfold the traceback, or fold it", "展开或折叠堆栈"),
     _key("fold_all", ("F",), "unfold all tracebacks, or fold them", "展开或折叠全部堆栈"),
     _key("wrap", ("w",), "wrap long lines, or cut them", "长行换行或截断", label=Text("Wrap", "换行")),
@@ -52,4 +45,4 @@ LOG_KEYS: Final[Sequence[Key]] = (
 
 def bindings(keys: Iterable[Key]) -> list[BindingType]:
     """Keys as Textual wants them; the bar at the bottom is not made from these."""
-    return [Binding(",".join(key.keys), key.action, key.help.en, show=False) for key in keys]
+    return [Binding(",".join(key.keys), key.action, key.help.en, show=False, id=name_of(key)) for key in keys]

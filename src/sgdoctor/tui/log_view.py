@@ -77,10 +77,15 @@ class LogView(LogCanvas):
                 return self.search is not None or self.selected_from != 0 or self.wanted != EVERYTHING
         return True
 
-    def action_line(self, step: int) -> None:
+    def action_line_up(self) -> None:
         """Moves the cursor; through a wrapped line that is higher than the screen row by row."""
         self.selected_from = 0
-        self._move(step)
+        self._move(-1)
+
+    def action_line_down(self) -> None:
+        """Moves the cursor; at the end the log follows again."""
+        self.selected_from = 0
+        self._move(1)
 
     def action_extend(self, step: int) -> None:
         """Moves the cursor and selects what it passes."""
@@ -89,8 +94,15 @@ class LogView(LogCanvas):
             self.selected_from = self.selected_from or self.cursor
             self._move(step)
 
-    def action_page(self, step: int) -> None:
+    def action_page_up(self) -> None:
         """Moves by a page."""
+        self._page_by(-1)
+
+    def action_page_down(self) -> None:
+        """Moves by a page."""
+        self._page_by(1)
+
+    def _page_by(self, step: int) -> None:
         self.selected_from = 0
         if step < 0:
             self.following = False
@@ -100,14 +112,14 @@ class LogView(LogCanvas):
             self._put(0 if step < 0 else self.count - 1)
             self.following = step > 0
 
-    def action_top(self) -> None:
+    def action_scroll_home(self) -> None:
         """Moves to the first line."""
         self.selected_from = 0
         self.following = False
         self._put(0)
         self._scroll(0)
 
-    def action_bottom(self) -> None:
+    def action_scroll_end(self) -> None:
         """Moves to the newest line and follows."""
         self.selected_from = 0
         self.following = True
@@ -359,7 +371,7 @@ class LogView(LogCanvas):
         taken = min(total, COPY_MOST)
         return "\n".join(redact(read(rows.line(index))) for index in range(start, start + taken)), taken, total
 
-    def action_copy(self) -> None:
+    def action_copy_lines(self) -> None:
         """Copies the selected lines through the terminal."""
         text, taken, total = self.selected_text()
         if not taken:
@@ -372,7 +384,7 @@ class LogView(LogCanvas):
 
     def action_copy_selection(self) -> None:
         """Copies the selected lines and ends the selection."""
-        self.action_copy()
+        self.action_copy_lines()
         self.selected_from = 0
         self.refresh()
 

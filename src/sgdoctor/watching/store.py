@@ -5,6 +5,7 @@ import os
 import re
 import tempfile
 import threading
+import weakref
 from array import array
 from bisect import bisect_right
 from collections import OrderedDict
@@ -34,7 +35,8 @@ class LineStore:
 
     def __init__(self) -> None:
         self.marks = Marks()
-        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="sgdoctor-", buffering=0)  # noqa: SIM115 - `close`
+        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="sgdoctor-", buffering=0)  # noqa: SIM115 - see below
+        weakref.finalize(self, self._file.close)
         self._memory: IO[bytes] | None = None
         self._disk_end: int | None = None
         self._size = 0
@@ -42,12 +44,6 @@ class LineStore:
         self._count = 0
         self._cache: OrderedDict[int, dict[int, Line]] = OrderedDict()
         self._lock = threading.Lock()
-
-    def close(self) -> None:
-        """Give the disk space back."""
-        self._file.close()
-        if self._memory is not None:
-            self._memory.close()
 
     # ------------------------------------------------------------ writing
 
@@ -83,6 +79,7 @@ class LineStore:
                     raise
                 self._disk_end = self._size + len(data) - len(view)
                 self._memory = os.fdopen(os.memfd_create("sgdoctor-lines"), "w+b", buffering=0)
+                weakref.finalize(self, self._memory.close)
         if self._memory is not None:
             while view:
                 view = view[self._memory.write(view) :]

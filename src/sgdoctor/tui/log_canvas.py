@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from time import monotonic
+from time import monotonic, sleep
 from typing import ClassVar, Final, NamedTuple
 
 from rich.segment import Segment
@@ -18,7 +18,7 @@ from textual.worker import get_current_worker
 
 from sgdoctor.tui.log_artist import COLOURS, COMPONENTS, PREFIX, Row, chip_of, draw, gutter_width
 from sgdoctor.tui.log_filter import LineFilter, Shown
-from sgdoctor.tui.log_search import Search
+from sgdoctor.tui.log_search import BREATH, Search
 from sgdoctor.tui.log_sheet import Sheet
 from sgdoctor.tui.log_texts import RECENT, Texts
 from sgdoctor.tui.log_words import say_log
@@ -30,6 +30,8 @@ ADVANCE: Final = 100_000
 """Lines that are considered in one tick: a store says in a few milliseconds which of them are shown."""
 AT_ONCE: Final = 200_000
 """Up to this many lines a change of the filter is carried out at once, beyond it by a worker."""
+WORK: Final = 20_000
+"""Lines that a worker considers in one go: in between the screen gets its turn."""
 _FRESHEN_SECONDS: Final = 1.0
 _LEAST_CHIP_ROOM: Final = 40
 _DIGITS: Final = 4
@@ -105,6 +107,7 @@ class LogCanvas(ScrollView, can_focus=True):
         self._sheet = Sheet(Shown(lines), self._texts.text)
         self._strips: LRUCache[tuple[object, ...], Strip] = LRUCache(1024)
         self._digits = _DIGITS
+        self._width = 1
         self._widest = 0
         self._revision = -1
         self._woken = False
@@ -265,8 +268,8 @@ class LogCanvas(ScrollView, can_focus=True):
 
         def work() -> None:
             worker = get_current_worker()
-            while not worker.is_cancelled and shown.advance(ADVANCE):
-                pass
+            while not worker.is_cancelled and shown.advance(WORK):
+                sleep(BREATH)
             if not worker.is_cancelled:
                 self.post_message(self.Rebuilt(shown))
 
@@ -302,10 +305,6 @@ class LogCanvas(ScrollView, can_focus=True):
     @property
     def _room(self) -> int:
         return max(1, self._width - gutter_width(self._digits))
-
-    @property
-    def _width(self) -> int:
-        return max(1, self.scrollable_content_region.width)
 
     @property
     def _page(self) -> int:
@@ -406,6 +405,7 @@ class LogCanvas(ScrollView, can_focus=True):
         with self._quietly():
             updated = super()._size_updated(size, virtual_size, container_size, layout)
         if updated:
+            self._width = max(1, self.scrollable_content_region.width)
             self._fit(top)
         return updated
 

@@ -1,7 +1,7 @@
 """The log pane: a title that says what is shown, the lines, a search bar."""
 
 from dataclasses import replace
-from time import monotonic
+from time import monotonic, sleep
 from typing import ClassVar, Final, Self
 
 from textual import events, on
@@ -16,13 +16,15 @@ from textual.worker import get_current_worker
 
 from sgdoctor.tui.log_canvas import LogCanvas
 from sgdoctor.tui.log_filter import EVERYTHING, LineFilter
-from sgdoctor.tui.log_search import MOST, Search
+from sgdoctor.tui.log_search import BREATH, MOST, Search
 from sgdoctor.tui.log_view import LogView
 from sgdoctor.tui.log_words import count_log, say_log
 from sgdoctor.tui.view import View
 from sgdoctor.watching.model import Lines
 
-_TITLE_SECONDS: Final = 0.1
+_TITLE_SECONDS: Final = 0.05
+# The title is part of the frame, and a frame is painted with all that is in it.
+_BUSY_TITLE_SECONDS: Final = 0.5
 _TYPING_SECONDS: Final = 0.15
 _PROGRESS_SECONDS: Final = 0.1
 _TAIL_SECONDS: Final = 0.5
@@ -119,6 +121,8 @@ class LogPane(Vertical):
         self._origin = 0
         self._unseen = False
         self._title_timer: Timer | None = None
+        self._title: Content | None = None
+        self._titled: tuple[object, ...] = ()
         self._typing: Timer | None = None
         self._searching = False
         self._tail_at = 0.0
@@ -188,11 +192,23 @@ class LogPane(Vertical):
         event.stop()
         self._search_tail()
         if self._title_timer is None:
-            self._title_timer = self.set_timer(_TITLE_SECONDS, self._tell)
+            busy = self.view.following and self._titled == self._title_key()
+            self._title_timer = self.set_timer(_BUSY_TITLE_SECONDS if busy else _TITLE_SECONDS, self._tell)
 
     def _tell(self) -> None:
-        self._title_timer = None
-        self.border_title = self.title_content()
+        if self._title_timer is not None:
+            self._title_timer.stop()
+            self._title_timer = None
+        self._titled = self._title_key()
+        title = self.title_content()
+        if title != self._title:
+            self._title = title
+            self.border_title = title
+
+    def _title_key(self) -> tuple[object, ...]:
+        """What the title tells apart from numbers that run."""
+        view = self.view
+        return view.following, view.wanted, view.search, view.selected, view.looking, view.column
 
     def title_content(self) -> Content:
         """What is shown, in one line: following or where, the filter, how many lines."""
@@ -296,6 +312,7 @@ class LogPane(Vertical):
             worker = get_current_worker()
             told = monotonic()
             while not worker.is_cancelled and search.advance():
+                sleep(BREATH)
                 if monotonic() - told >= _PROGRESS_SECONDS:
                     told = monotonic()
                     self.post_message(self.Searched(search))

@@ -7,8 +7,10 @@ from typing import Any, Final
 
 from sgdoctor.watching.model import Lines
 
-SLICE: Final = 100_000
-"""Lines that are searched in one go: the store is asked for no more, so that giving up takes milliseconds."""
+SLICE: Final = 20_000
+"""Lines that are searched in one go: in between the search can be given up, and the screen gets its turn."""
+BREATH: Final = 0.0005
+"""Seconds that a worker sleeps after each go, so that another thread gets the interpreter at once."""
 MOST: Final = 1_000_000
 _DRAW_SECONDS: Final = 0.02
 _DRAW_CHARACTERS: Final = 4096

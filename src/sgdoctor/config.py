@@ -105,7 +105,7 @@ class _Reader:
                     config = replace(config, theme=value)
                 case "language", str() if value in LANGUAGES:
                     config = replace(config, language=value)
-                case "gpu_rate", int() | float() if GPU_RATES[0] <= value <= GPU_RATES[1]:
+                case "gpu_rate", int() | float() if value is not True and GPU_RATES[0] <= value <= GPU_RATES[1]:
                     config = replace(config, gpu_rate=float(value))
                 case "panes", list() if value and all(entry in PANES for entry in value):
                     config = replace(config, panes=tuple(entry for entry in PANES if entry in value))

@@ -1,14 +1,16 @@
 """What the panes are made of."""
 
 from collections.abc import Hashable
-from typing import Final
+from typing import ClassVar
 
 from textual.app import RenderResult
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
+from sgdoctor.tui.bindings import pane_bindings
 from sgdoctor.tui.view import View
 
 
@@ -74,11 +76,34 @@ class Pane(VerticalScroll):
     """A framed part of the screen that can have the keyboard and scrolls."""
 
     title_key: str = ""
+    BINDINGS: ClassVar[list[BindingType]] = [*pane_bindings()]
+
+    def action_line_up(self) -> None:
+        """Up by a row."""
+        self.scroll_up(animate=False)
+
+    def action_line_down(self) -> None:
+        """Down by a row."""
+        self.scroll_down(animate=False)
+
+    def action_page_up(self) -> None:
+        """Up by a page."""
+        self.scroll_page_up(animate=False)
+
+    def action_page_down(self) -> None:
+        """Down by a page."""
+        self.scroll_page_down(animate=False)
+
+    def action_scroll_home(self) -> None:
+        """To the top."""
+        self.scroll_home(animate=False)
+
+    def action_scroll_end(self) -> None:
+        """To the end."""
+        self.scroll_end(animate=False)
 
     def show(self, view: View) -> None:
         """Draw a view; the title follows its language."""
         for drawing in self.query(Drawing):
             drawing.show(view)
 
-
-PANE_IDS: Final = {name: f"pane-{name}" for name in ("startup", "diagnosis", "log", "gpu")}

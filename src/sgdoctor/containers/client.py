@@ -242,6 +242,7 @@ def _look(data: Mapping[str, Any]) -> Look:
         driver=str(log.get("Type") or ""),
         rotates_at=_rotates_at(str(log.get("Type") or ""), log.get("Config") or {}),
         service=str((config.get("Labels") or {}).get(_SERVICE) or ""),
+        ports=_ports((data.get("HostConfig") or {}).get("PortBindings") or {}),
     )
     facts = ExitFacts(
         exit_code=state.get("ExitCode"),
@@ -254,6 +255,17 @@ def _look(data: Mapping[str, Any]) -> Look:
         removed=status in ("removing", "dead"),
     )
     return Look(container, status, bool(state.get("Running")) and not facts.restarting, facts)
+
+
+def _ports(bindings: Mapping[str, Any]) -> str:
+    """What was published, as asked for: ``{"30000/tcp": [{"HostIp": "", "HostPort": "15433"}]}``."""
+    pairs = {
+        f"{binding['HostPort']}->{inner.partition('/')[0]}"
+        for inner, outer in bindings.items()
+        for binding in outer or ()
+        if binding.get("HostPort")
+    }
+    return ", ".join(sorted(pairs))
 
 
 def _rotates_at(driver: str, options: Mapping[str, str]) -> int | None:

@@ -20,6 +20,7 @@ class Container:
         driver: of its log (``json-file``, ``local``, ...).
         rotates_at: bytes at which the engine begins a new log file; None where it never does.
         service: of compose; empty for other containers.
+        ports: published ones as ``15433->30000``, joined by commas; empty for none.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Container:
     driver: str = ""
     rotates_at: int | None = None
     service: str = ""
+    ports: str = ""
 
 
 @dataclass(frozen=True, slots=True)

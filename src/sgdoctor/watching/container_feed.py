@@ -62,7 +62,14 @@ class ContainerFeed:
         container = self._container
         if container is None:
             return Subject("container", self._target)
-        return Subject("container", container.name, container.id[:12], container.image, restarts=self._restarts)
+        return Subject(
+            "container",
+            container.name,
+            container.id[:12],
+            container.image,
+            ports=container.ports,
+            restarts=self._restarts,
+        )
 
     def read(self, timeout: float) -> Sequence[Arrival]:
         """What has arrived; see ``Feed.read``."""

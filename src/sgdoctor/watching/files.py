@@ -3,6 +3,7 @@
 import os
 import stat
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -55,8 +56,7 @@ class FileFeed:
     def __init__(self, path: str) -> None:
         self._path = Path(path)
         self._closed = False
-        self._file: IO[bytes] = self._path.open("rb", buffering=0)
-        self._identity = _identity(os.fstat(self._file.fileno()))
+        self._take_up(self._path.open("rb", buffering=0))
         self._position = 0
         self._link: Link | None = None
         self._looked = 0.0
@@ -69,7 +69,6 @@ class FileFeed:
     def read(self, timeout: float) -> Sequence[Arrival]:
         """What has arrived; see ``Feed.read``."""
         if self._closed:
-            self._file.close()
             return []
         data = os.pread(self._file.fileno(), PIECE, self._position)
         if data:
@@ -87,8 +86,14 @@ class FileFeed:
         return []
 
     def close(self) -> None:
-        """Stop; the file is closed by the next ``read``."""
+        """Give nothing more."""
         self._closed = True
+
+    def _take_up(self, file: IO[bytes]) -> None:
+        # Another thread may be reading it when the feed is closed, so it is closed when nobody can.
+        weakref.finalize(self, file.close)
+        self._file = file
+        self._identity = _identity(os.fstat(file.fileno()))
 
     def _standing(self) -> Link:
         now = time.monotonic()
@@ -110,8 +115,7 @@ class FileFeed:
             except OSError:
                 return self._wait()
             self._file.close()
-            self._file = file
-            self._identity = _identity(os.fstat(file.fileno()))
+            self._take_up(file)
             note = Text(f"{self._path} was replaced; the new file is read.", f"{self._path} 已被替换，正在读取新文件。")
         elif status.st_size < self._position:
             note = Text(f"{self._path} was emptied; it is read anew.", f"{self._path} 已被清空，重新读取。")

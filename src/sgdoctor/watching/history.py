@@ -14,18 +14,18 @@ _WIDER: Final = 0.1
 
 
 class Key(NamedTuple):
-    """What makes two starts alike.
+    """What makes two starts alike; what is empty is not known yet, and fits anything.
 
     Attributes:
         model: last part of its path.
         quantisation: as the engine printed it.
-        version: of the engine.
-        gpu: name of the card; empty if unknown.
+        image: of the container.
+        gpu: name of the card.
     """
 
     model: str
     quantisation: str
-    version: str
+    image: str = ""
     gpu: str = ""
 
 
@@ -50,7 +50,7 @@ class History:
         times = [
             float(entry["phases"][phase])
             for entry in self._entries
-            if _key_of(entry) == key and isinstance(entry["phases"].get(phase), int | float)
+            if _is_alike(entry, key) and isinstance(entry["phases"].get(phase), int | float)
         ][-_NEWEST:]
         if not times:
             return None
@@ -108,5 +108,5 @@ def _entry(line: bytes) -> dict[str, Any] | None:
     return entry if all(isinstance(entry.get(name), str) for name in (*Key._fields, "start")) else None
 
 
-def _key_of(entry: Mapping[str, Any]) -> Key:
-    return Key(*(entry[name] for name in Key._fields))
+def _is_alike(entry: Mapping[str, Any], key: Key) -> bool:
+    return all(not entry[name] or not value or entry[name] == value for name, value in key._asdict().items())

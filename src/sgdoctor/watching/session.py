@@ -24,6 +24,8 @@ _JUDGE_EVERY: Final = 0.15
 _JUDGE_SHARE: Final = 4.0
 _QUIET: Final = 1.0
 _TICK: Final = 1.0
+_NAP: Final = 0.1
+"""How long a wish of the user may go unheard."""
 _CLOCK_LOOK: Final = 5.0
 _MAX_UNFINISHED: Final = 8 << 20
 _GOING: Final = frozenset({State.STARTING, State.STALLED})
@@ -39,7 +41,7 @@ class Session:
 
     Attributes:
         gpu_name: name of the card that the server runs on, for the history; empty if unknown.
-        over: whether nothing more comes unless a person does something.
+        over: whether nothing more comes unless a person does something, and the last snapshot tells it all.
     """
 
     def __init__(self, feed: Feed, base: RuleBase, history: History | None = None) -> None:
@@ -53,6 +55,7 @@ class Session:
         self._tail = b""
         self._link = Link.WAITING
         self._note = Text("", "")
+        self._ending = False
         self._shown: int | None = None
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
@@ -127,9 +130,9 @@ class Session:
         changed = True
         while not self._stopped.is_set():
             now = time.monotonic()
-            wait = _TICK
+            wait = _NAP
             if changed:
-                wait = max(0.0, published + _SNAPSHOT_EVERY - now)
+                wait = min(wait, max(0.0, published + _SNAPSHOT_EVERY - now))
             if self._dirty:
                 wait = min(wait, max(0.0, self._judged + self._judge_pause - now))
             arrivals = self._feed.read(wait)
@@ -144,8 +147,12 @@ class Session:
                 snapshot = self._moment()
                 changed = False
                 published = now
-                if snapshot != self._snapshot and not self._stopped.is_set():
-                    self._snapshot = snapshot
+                if self._stopped.is_set():
+                    return
+                fresh = snapshot != self._snapshot
+                self._snapshot = snapshot
+                self.over = self._ending and self._settled
+                if fresh:
                     on_snapshot(snapshot)
 
     def _is_due(self, now: float) -> bool:
@@ -173,7 +180,7 @@ class Session:
                 self._note = arrival.note
             case Standing():
                 self._link, self._note = arrival.link, arrival.note
-                self.over = arrival.final or arrival.link is Link.ENDED
+                self._ending = arrival.final or arrival.link is Link.ENDED
                 if arrival.link is Link.ENDED:
                     self._end_line()
                 self._dirty = True
@@ -189,7 +196,7 @@ class Session:
             self._end_line()
             self._add(output.data, added=True)
             return
-        self._link, self.over = Link.FOLLOWING, False
+        self._link, self._ending = Link.FOLLOWING, False
         data = self._tail + output.data
         end = data.rfind(b"\n") + 1
         self._tail = data[end:]
@@ -217,9 +224,9 @@ class Session:
 
     def _judge(self) -> None:
         began = time.monotonic()
-        full = not self._dirty
+        full = not self._dirty or self._link is not Link.FOLLOWING
         number = self._live.number
-        self._verdict = self._live.judge(tail=self._tail, clock=self._clock(began), full=full or self._is_over)
+        self._verdict = self._live.judge(tail=self._tail, clock=self._clock(began), full=full)
         if self._live.number != number:
             self._meter.clear()
             self._meter.take(self._live.samples)
@@ -229,7 +236,7 @@ class Session:
             ahead = last.timestamp() - self._last_output * self._feed.speed
             self._ahead = ahead if self._ahead is None else max(ahead, self._ahead)
         self._attempts = self._live.attempts(self._verdict)
-        self._settled = full or self._is_over
+        self._settled = full
         self._dirty = False
         self._judged = time.monotonic()
         self._judge_pause = max(_JUDGE_EVERY, _JUDGE_SHARE * (self._judged - began))
@@ -237,10 +244,6 @@ class Session:
         if phase != self._phase:
             self._phase, self._phase_began = phase, self._last_output
         self._learn(self._verdict)
-
-    @property
-    def _is_over(self) -> bool:
-        return self._link is Link.ENDED
 
     def _clock(self, now: float) -> LiveClock | None:
         if self._link is not Link.FOLLOWING:
@@ -253,7 +256,7 @@ class Session:
         if self._history is None or not self._feed.learns or verdict.attempt == self._learned:
             return
         ready = verdict.facts.get("ready_seconds")
-        start = verdict.phases[0].start if verdict.phases else None
+        start = next((phase.start for phase in verdict.phases if phase.start is not None), None)
         if ready is None or start is None:
             return
         self._learned = verdict.attempt
@@ -264,7 +267,7 @@ class Session:
 
     def _key(self, verdict: Verdict) -> Key:
         subject = self._subject(verdict)
-        return Key(subject.model, subject.quantisation, subject.engine or subject.image, self.gpu_name)
+        return Key(subject.model, subject.quantisation, subject.image, self.gpu_name)
 
     # ------------------------------------------------------------ telling
 
@@ -281,7 +284,7 @@ class Session:
         key = self._key(shown)
 
         def learned(phase: str) -> tuple[float, float] | None:
-            return self._history.usual(key, phase) if self._history is not None else None
+            return self._history.usual(key, phase) if self._history is not None and key.model else None
 
         stages = stages_of(shown, now, learned, going_on=going_on)
         return Snapshot(

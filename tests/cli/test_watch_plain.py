@@ -1,0 +1,195 @@
+"""``sgdoctor watch`` line by line: phases, cards, the verdict last, and exit codes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sgdoctor.cli.main import main
+from tests.conftest import LOGS
+
+REAL = LOGS / "real"
+SGDOCTOR = [sys.executable, "-m", "sgdoctor", "watch"]
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Path:
+    """A copy of a log that nobody has written for long: fresh files may still grow."""
+    return tmp_path / "server.log"
+
+
+def put(path: Path, data: bytes) -> str:
+    path.write_bytes(data)
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    return str(path)
+
+
+def log(name: str) -> bytes:
+    return (REAL / f"{name}.log").read_bytes()
+
+
+def until(data: bytes, text: bytes) -> bytes:
+    return data[: data.index(text)].rpartition(b"\n")[0] + b"\n"
+
+
+def test_a_healthy_start_is_a_line_for_each_phase(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["watch", "--plain", "--file", put(finished, log("boot-hybrid"))])
+    lines = capsys.readouterr().out.splitlines()
+
+    assert code == 0
+    assert lines == [
+        "10:41:33 arguments",
+        "10:41:54 model configuration  21 s",
+        "10:41:54 distributed set-up   0.09 GiB, 0.2 s",
+        "10:41:55 weights              0.26 GiB, 1/1 shards, 0.2 s",
+        "10:41:55 state cache          9.00 GiB, 3,001 slots",
+        "10:41:55 KV cache             10.00 GiB, 2,621,682 tokens",
+        "10:41:57 graph capture        0.14 GiB, 2.4 s",
+        "10:41:57 HTTP server",
+        "10:41:59 warm-up              2.0 s",
+        "10:41:59 ready                http://127.0.0.1:30000",
+        "healthy: Nothing is wrong: it was stopped on request.",
+    ]
+
+
+def test_a_failure_is_one_card_with_the_verdict_last(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["watch", "--file", put(finished, log("bcg-decode-hybrid"))])
+    out = capsys.readouterr().out
+
+    assert code == 3
+    assert out.count("SGL501 bcg-decode-output") == 1
+    assert "graph capture  " not in out.partition("SGL501")[0]
+    assert out.splitlines()[-1].startswith("failed: The start failed at graph capture")
+
+
+def test_it_speaks_chinese(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["watch", "--lang", "zh", "--file", put(finished, log("boot-hybrid"))])
+    lines = capsys.readouterr().out.splitlines()
+
+    assert code == 0
+    assert "10:41:55 KV 缓存        10.00 GiB，2,621,682 个 token" in lines
+    assert lines[-1] == "正常：没有问题：服务是按要求停止的。"
+
+
+def test_earlier_starts_are_a_line_each(capsys: pytest.CaptureFixture[str], finished: Path) -> None:
+    data = (LOGS / "composed" / "crash-loop.log").read_bytes()
+
+    code = main(["watch", "--file", put(finished, data)])
+    out = capsys.readouterr().out
+
+    assert code == 3
+    assert out.startswith("attempt 1 failed: ")
+    assert "\n--- attempt 5\n" in out
+    assert out.count("What to do") == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (until(log("boot-hybrid"), b"SIGTERM received"), 0),
+        (log("bcg-decode-hybrid"), 3),
+        (until(log("boot-hybrid"), b"Load weight end"), 5),
+        (log("boot-hybrid"), 5),
+        (b"nothing of interest\n", 5),
+    ],
+    ids=["serves", "failed", "ends before it serves", "was stopped", "unknown"],
+)
+def test_until_ready_is_zero_only_when_it_serves(finished: Path, data: bytes, expected: int) -> None:
+    assert main(["watch", "--until-ready", "--file", put(finished, data)]) == expected
+
+
+def test_a_log_on_standard_input_is_watched_to_its_end() -> None:
+    done = subprocess.run([*SGDOCTOR, "-"], input=log("boot-dense"), capture_output=True, check=False)
+
+    assert done.returncode == 0
+    assert done.stdout.decode().splitlines()[-1] == "healthy: Nothing is wrong: it was stopped on request."
+    assert done.stderr == b""
+
+
+def test_until_ready_leaves_while_the_log_goes_on() -> None:
+    with subprocess.Popen([*SGDOCTOR, "--until-ready", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(until(log("boot-hybrid"), b"SIGTERM received"))
+        process.stdin.flush()
+        code = process.wait(20)
+        last = process.stdout.read().decode().splitlines()[-1]
+
+    assert (code, last) == (0, "healthy: serving on http://127.0.0.1:30000")
+
+
+def test_ctrl_c_leaves_with_the_answer_so_far(tmp_path: Path) -> None:
+    data = until(log("boot-hybrid"), b"Capture target decode CUDA graph end")
+    with subprocess.Popen(
+        [*SGDOCTOR, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(data)
+        process.stdin.flush()
+        first = process.stdout.readline()
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+
+    assert first == b"10:41:33 arguments\n"
+    assert err == b""
+    assert out.decode().splitlines()[-1].startswith("starting: Nothing is wrong so far: still starting (graph capture)")
+    assert process.returncode == 0
+
+
+def test_a_reader_that_leaves_ends_it_without_a_word(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.log", log("bcg-decode-hybrid"))
+    command = " ".join([*SGDOCTOR, "--file", path, "|", "head", "-n", "1"])
+
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=False, timeout=30)
+
+    assert (done.stderr, done.stdout.count(b"\n")) == (b"", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--speed", "2"], "--speed is for --file"),
+        (["--speed", "0", "--file", "x"], "--speed: 0 is not a number above 0"),
+        (["name", "--file", "x"], "give a container or --file, not both"),
+        (["--file", "/dev/null/x.log"], "cannot be opened"),
+        (["--rules", "/dev/null", "--file", "x"], "/dev/null is not a folder"),
+    ],
+)
+def test_misuse_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["watch", *arguments])
+    err = capsys.readouterr().err
+
+    assert (code, err.count("\n")) == (2, 1)
+    assert message in err
+
+
+def test_without_a_container_engine_it_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///dev/null/docker.sock")
+
+    code = main(["watch"])
+
+    assert code == 2
+    assert "/dev/null/docker.sock" in capsys.readouterr().err
+
+
+def test_line_mode_loads_neither_the_app_nor_the_driver(finished: Path) -> None:
+    put(finished, log("boot-dense"))
+    script = (
+        "import sys; from sgdoctor.cli.main import main; "
+        f"code = main(['watch', '--plain', '--file', {str(finished)!r}]); "
+        "print(code, [name for name in ('textual', 'docker', 'pynvml', 'pydantic', 'yaml') if name in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1].startswith("0 [")
+    assert "textual" not in done.stdout.splitlines()[-1]
+    assert "pynvml" not in done.stdout.splitlines()[-1]

@@ -22,6 +22,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "help.lang": ("language of the output; default: from the locale", "输出语言；默认取自系统区域设置"),
     "help.diagnose": ("name the cause of a failure in a log", "找出日志中故障的原因"),
     "help.watch": ("follow a server while it starts, serves or dies", "跟踪服务的启动、运行和退出"),
+    "help.demo": ("see it at work on a recorded start", "用录制的启动过程演示"),
     "help.explain": ("what a rule means, offline", "离线查看某条规则的说明"),
     "help.rules": ("list, show, check and test rules", "列出、查看、检查和测试规则"),
     "help.completion": ("print a shell completion script", "输出 shell 补全脚本"),
@@ -82,6 +83,17 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "watch.ready": ("ready", "就绪"),
     "watch.usual": (" (usual here: {low} to {high})", "（本机通常为 {low}到 {high}）"),
     "watch.serving": ("{state}: serving on {address}", "{state}：服务地址 {address}"),
+    "demo.about": (
+        (
+            "Plays a recorded start that failed, with its diagnosis, and one of the same model that serves, in the app "
+            "of watch. Needs neither Docker nor a GPU. Prints lines where there is no terminal."
+        ),
+        (
+            "在 watch 的界面中回放一次失败的真实启动及其诊断，以及同一模型的一次成功启动。"
+            "不需要 Docker 和 GPU。不在终端中时逐行输出。"
+        ),
+    ),
+    "demo.speed": ("N times as fast as it was; default: {speed}", "速度为实际的 N 倍；默认 {speed}"),
     "explain.code": ("id (SGL401) or name of a rule", "规则编号（SGL401）或名称"),
     "completion.shell": ("bash, zsh or tcsh", "bash、zsh 或 tcsh"),
     # Errors

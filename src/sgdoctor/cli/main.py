@@ -20,7 +20,7 @@ _EXIT_INTERRUPTED: Final = 130
 
 # One module of `sgdoctor.cli` each, loaded when its command is given: `configure(parser)` adds the arguments,
 # `run(arguments, lang)` returns the exit code.
-COMMANDS: Final = ("diagnose", "watch", "explain", "rules", "completion")
+COMMANDS: Final = ("diagnose", "watch", "demo", "explain", "rules", "completion")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

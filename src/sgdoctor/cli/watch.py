@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     for folder in arguments.rules:
         if not Path(folder).is_dir():
             return complain(say(lang, "error.rules_folder", given=printable(folder)), lang)
-    app = None if arguments.plain or not sys.stdout.isatty() else _app()
+    app = None if arguments.plain or not sys.stdout.isatty() else app_module()
     feed = _feed(arguments, lang, asks=app is not None)
     base = rule_base_of(arguments.rules)
     report_problems(base, lang)
@@ -159,7 +159,7 @@ def _ask(running: "list[Listed]", lang: str) -> str:
 # ---------------------------------------------------------------- the app
 
 
-def _app() -> Any:
+def app_module() -> Any:
     """The module of the app; None where it is not installed. Named only here, so that nothing else loads it."""
     try:
         return importlib.import_module("sgdoctor.tui.app")

@@ -1,0 +1,1 @@
+"""Two recorded starts of one server, for ``sgdoctor demo`` and the pictures of the documentation."""

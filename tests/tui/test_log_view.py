@@ -3,18 +3,21 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 from textual.app import App, ComposeResult
 from textual.events import MouseScrollUp
 from textual.pilot import Pilot
 
-from sgdoctor.rules.model import Severity
+from sgdoctor.diagnosis.model import State, Verdict
+from sgdoctor.rules.model import Severity, Text
 from sgdoctor.tui.log_canvas import AT_ONCE
+from sgdoctor.tui.log_cursor import COPY_MOST
 from sgdoctor.tui.log_filter import ERRORS, EVERYTHING
 from sgdoctor.tui.log_pane import LogPane
-from sgdoctor.tui.log_view import COPY_MOST
-from sgdoctor.watching.model import LineKind, LineMark
+from sgdoctor.tui.view import View
+from sgdoctor.watching.model import AttemptSummary, LineKind, LineMark, Link, Load, Snapshot, Subject
 from tests.tui.log_lines import MemoryLines, crashed, numbered
 
 Screen = Callable[[], list[str]]
@@ -585,6 +588,15 @@ def test_the_selection_is_copied_without_secrets() -> None:
     driven(lines, do)
 
 
+def test_what_is_folded_away_is_copied_too() -> None:
+    async def do(app: PaneApp, pilot: Pilot[None]) -> None:
+        app.pane.jump_to(4)
+        await pilot.press("y")
+        assert app.clipboard.splitlines() == [app.pane.view.lines.text(number) for number in (4, 6, 8, 9, 10)]
+
+    driven(crashed(), do)
+
+
 def test_lines_are_selected_with_the_mouse() -> None:
     async def do(app: PaneApp, pilot: Pilot[None]) -> None:
         await pilot.mouse_down(app.pane.view, offset=(10, 2))
@@ -625,6 +637,37 @@ def test_every_theme_tells_errors_and_the_cursor_apart(theme: str) -> None:
         assert all(segment.style is None or segment.style.color is not None for segment in error)
 
     driven(crashed(), do)
+
+
+def test_a_view_brings_its_language_and_the_start_that_was_chosen() -> None:
+    lines = crashed()
+    for number in range(40):
+        lines.append(
+            "again" if number else "server_args", LineMark(LineKind.BORDER if not number else LineKind.PLAIN, 2)
+        )
+
+    async def do(app: PaneApp, pilot: Pilot[None]) -> None:
+        starts = (_start(1, 1, 13), _start(2, 14, 53))
+        view = View(snapshot=_snapshot(starts), lang="zh")
+        app.pane.show(replace(view, chosen=1))
+        await pilot.pause()
+        assert app.title_text.startswith("3 日志  已暂停")
+        assert app.pane.view.cursor == 1
+        app.pane.show(view)
+        assert app.pane.view.following
+
+    driven(lines, do)
+
+
+def _start(number: int, first: int, last: int) -> AttemptSummary:
+    return AttemptSummary(number, State.FAILED, None, None, first, last, Text("", ""))
+
+
+def _snapshot(starts: tuple[AttemptSummary, ...]) -> Snapshot:
+    verdict = Verdict(State.FAILED, 2, 2, 14, 53, Text("", ""), (), (), None, {}, (), "sglang", "")
+    return Snapshot(
+        Subject("file", "x"), Link.ENDED, Text("", ""), starts, verdict, (), None, None, Load(), starts[-1].last_line
+    )
 
 
 def test_it_speaks_chinese_at_once() -> None:

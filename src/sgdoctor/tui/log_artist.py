@@ -63,8 +63,8 @@ COLOURS: Final = """
     & > .log-view--plain, & > .log-view--engine { color: ansi_default; }
     & > .log-view--benign, & > .log-view--data { color: ansi_default; text-style: dim; }
     & > .log-view--traceback { color: $text-error; }
-    & > .log-view--match { background: ansi_default; text-style: reverse; }
-    & > .log-view--cursor { background: ansi_default; text-style: bold; }
+    & > .log-view--match { background: ansi_default; text-style: reverse underline; }
+    & > .log-view--cursor, &:focus > .log-view--cursor { background: ansi_default; text-style: bold; }
     & > .log-view--selected { background: ansi_default; text-style: reverse; }
 }
 """

@@ -1,27 +1,20 @@
-"""Rows of a log on the screen: which ones, where, and how they look. Keys and the mouse are in `log_view`."""
+"""Rows of a log in step with its store: new lines, filters, what stands at the top."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from time import monotonic, sleep
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from rich.segment import Segment
-from textual.cache import LRUCache
 from textual.geometry import Size
 from textual.message import Message
-from textual.reactive import reactive
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.worker import get_current_worker
 
-from sgdoctor.tui.log_artist import COLOURS, COMPONENTS, PREFIX, Row, chip_of, draw, gutter_width
 from sgdoctor.tui.log_filter import LineFilter, Shown
-from sgdoctor.tui.log_search import BREATH, Search
-from sgdoctor.tui.log_sheet import Sheet
-from sgdoctor.tui.log_texts import RECENT, Texts
-from sgdoctor.tui.log_words import say_log
+from sgdoctor.tui.log_paper import DIGITS, LogPaper
+from sgdoctor.tui.log_search import BREATH
+from sgdoctor.tui.log_texts import RECENT
 from sgdoctor.watching.model import Lines
 
 TICK: Final = 1 / 30
@@ -33,8 +26,6 @@ AT_ONCE: Final = 200_000
 WORK: Final = 20_000
 """Lines that a worker considers in one go: in between the screen gets its turn."""
 _FRESHEN_SECONDS: Final = 1.0
-_LEAST_CHIP_ROOM: Final = 40
-_DIGITS: Final = 4
 
 
 class Place(NamedTuple):
@@ -44,38 +35,13 @@ class Place(NamedTuple):
     part: int
 
 
-class LogCanvas(ScrollView, can_focus=True):
-    """Rows of a store of lines. It holds numbers of lines, never their texts.
+class LogCanvas(LogPaper):
+    """Rows in step with a store of lines. It holds numbers of lines, never their texts.
 
     Args:
         lines: what to show.
         lang: ``en`` or ``zh``.
     """
-
-    ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar = set(COMPONENTS)
-    DEFAULT_CSS = f"""
-    LogCanvas {{
-        background: $background;
-        color: $foreground;
-        overflow-x: hidden;
-        overflow-y: scroll;
-        scrollbar-size-vertical: 1;
-        scrollbar-background: $background;
-        scrollbar-background-hover: $background;
-        scrollbar-background-active: $background;
-        {COLOURS}
-    }}
-    """
-
-    following: reactive[bool] = reactive(default=True, repaint=False)
-    """Whether the newest line stays in sight."""
-    wrapping: reactive[bool] = reactive(default=False, repaint=False, init=False)
-    """Whether long lines are broken into rows."""
-    as_written: reactive[bool] = reactive(default=False, repaint=False, init=False)
-    """Whether lines are shown with what stood in front of them."""
-    column: reactive[int] = reactive(default=0, repaint=True, init=False)
-    """The first column of the text that is seen."""
 
     class Changed(Message):
         """Something that the title tells is different now."""
@@ -95,46 +61,16 @@ class LogCanvas(ScrollView, can_focus=True):
             super().__init__()
 
     def __init__(self, lines: Lines, *, lang: str = "en", id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id)
-        self.search: Search | None = None
-        self.cursor = 0
-        """Number of the line under the cursor; 0 before there is one."""
-        self.selected_from = 0
-        """Number of the line at which the selection began; 0 without one."""
-        self.flash = 0
-        """Number of the line that is pointed at for a moment; 0 for none."""
-        self._texts = Texts(lines, self._is_open, lang)
-        self._sheet = Sheet(Shown(lines), self._texts.text)
-        self._strips: LRUCache[tuple[object, ...], Strip] = LRUCache(1024)
-        self._digits = _DIGITS
-        self._width = 1
-        self._widest = 0
+        super().__init__(lines, lang=lang, id=id)
         self._revision = -1
         self._woken = False
         self._looked = 0.0
         self._timer: Timer | None = None
         self._building: Shown | None = None
         self._stale = False
-        self._growing: set[int] = set()
         self._quiet = 0
 
     # ------------------------------------------------------------ what others ask
-
-    @property
-    def lines(self) -> Lines:
-        """What is shown."""
-        return self._texts.lines
-
-    @property
-    def lang(self) -> str:
-        """``en`` or ``zh``."""
-        return self._texts.lang
-
-    @lang.setter
-    def lang(self, lang: str) -> None:
-        if lang != self._texts.lang:
-            self._texts.lang = lang
-            self._retell()
 
     @property
     def wanted(self) -> LineFilter:
@@ -144,26 +80,7 @@ class LogCanvas(ScrollView, can_focus=True):
     @property
     def looking(self) -> bool:
         """Whether the lines are still being gone through for the filter."""
-        return self._building is not None or not self._shown.complete
-
-    @property
-    def count(self) -> int:
-        """How many lines have rows."""
-        return self._sheet.count
-
-    @property
-    def selected(self) -> tuple[int, int] | None:
-        """Numbers of the first and last selected line."""
-        return (
-            (min(self.selected_from, self.cursor), max(self.selected_from, self.cursor)) if self.selected_from else None
-        )
-
-    @property
-    def _shown(self) -> Shown:
-        return self._sheet.shown
-
-    def _is_open(self, head: int) -> bool:
-        return self._sheet.shown.is_open(head)
+        return self._building is not None or super().looking
 
     # ------------------------------------------------------------ new lines
 
@@ -293,6 +210,12 @@ class LogCanvas(ScrollView, can_focus=True):
         self._fit(kept, above)
         self.wake()
 
+    def show_in(self, lang: str) -> None:
+        """Changes the language."""
+        if lang != self._texts.lang:
+            self._texts.lang = lang
+            self._retell()
+
     def _retell(self) -> None:
         """Lines read differently now."""
         top = self._top()
@@ -301,14 +224,6 @@ class LogCanvas(ScrollView, can_focus=True):
         self._fit(top)
 
     # ------------------------------------------------------------ geometry
-
-    @property
-    def _room(self) -> int:
-        return max(1, self._width - gutter_width(self._digits))
-
-    @property
-    def _page(self) -> int:
-        return max(1, self.size.height)
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:
@@ -350,7 +265,7 @@ class LogCanvas(ScrollView, can_focus=True):
 
     def _fit(self, top: Place | None, above: int = 0) -> None:
         """Rows are other ones now: keeps a line ``above`` rows below the top, or the end in sight."""
-        self._digits = max(_DIGITS, len(str(len(self.lines))))
+        self._digits = max(DIGITS, len(str(len(self.lines))))
         self._sheet.set_width(self._room if self.wrapping else 0)
         self._sheet.grow()
         self._strips.clear()
@@ -453,65 +368,3 @@ class LogCanvas(ScrollView, can_focus=True):
         bottom, _ = self._sheet.locate(min(self.scroll_offset.y + self._page, self._sheet.total) - 1)
         index = min(rows.index(self.cursor), self.count - 1)
         self.cursor = rows.line(max(top, min(index, bottom)))
-
-    # ------------------------------------------------------------ drawing
-
-    def notify_style_update(self) -> None:
-        """Colours may be other ones now."""
-        super().notify_style_update()
-        self._strips.clear()
-
-    def render_line(self, y: int) -> Strip:
-        """One row of the screen."""
-        width = self._width
-        row = self.scroll_offset.y + y
-        if row >= self._sheet.total:
-            return self._blank(y, width)
-        index, part = self._sheet.locate(row)
-        number = self._shown.rows.line(index)
-        states = self._states(number)
-        key = (number, part, self.column, width, states, self.search)
-        strip = self._strips.get(key)
-        if strip is None:
-            strip = self._draw(number, part, width, states)
-            if number not in self._growing:
-                self._strips[key] = strip
-        return strip
-
-    def _blank(self, y: int, width: int) -> Strip:
-        style = self.get_component_rich_style(PREFIX + "number")
-        if y or self.count:
-            return Strip.blank(width, style)
-        key = "looking" if self.looking else "nothing" if len(self.lines) else "empty"
-        return Strip([Segment(f" {say_log(self.lang, key)}", style)]).adjust_cell_length(width, style)
-
-    def _states(self, number: int) -> tuple[str, ...]:
-        selected = self.selected
-        states = ["selected"] if selected and selected[0] <= number <= selected[1] else []
-        if number == self.cursor and not self.following:
-            states.append("cursor")
-        if number == self.flash:
-            states.append("flash")
-        return tuple(states)
-
-    def _draw(self, number: int, part: int, width: int, states: tuple[str, ...]) -> Strip:
-        told = self._texts.of(number)
-        if not told.lasting:
-            self._growing.add(number)
-        cells = self._sheet.cells(number)
-        room = self._room
-        chip = chip_of(told.ruled)
-        more = False
-        if self.wrapping:
-            starts = cells.rows(room)
-            piece = cells.piece(cells.column(starts[min(part, len(starts) - 1)]), room)
-            chip = chip if len(starts) == 1 and cells.width + len(chip) < room else ""
-        else:
-            chip = chip if room >= _LEAST_CHIP_ROOM else ""
-            seen = room - len(chip)
-            more = self.column + seen < cells.width
-            piece = cells.piece(self.column, seen - more)
-            self._widest = max(self._widest, cells.width + len(chip))
-        spans = self.search.spans(cells.text, piece.start, piece.stop) if self.search else ()
-        row = Row(number, told.mark, told.ruled, cells, piece, spans, part == 0, more, chip, states)
-        return draw(row, width, self._digits, self.get_component_rich_style)

@@ -50,11 +50,12 @@ class Cells:
         text: one line; what a terminal would act on is left out.
     """
 
-    __slots__ = ("_ends", "text")
+    __slots__ = ("_ends", "_rows", "text")
 
     def __init__(self, text: str) -> None:
         text = printable(text.expandtabs(8) if "\t" in text else text)
         self._ends: array[int] | None = None
+        self._rows: tuple[int, list[int]] | None = None
         if not text.isascii():
             text = text.translate(_WIDTHLESS)
             # A combining mark at the very start has nothing to stand on.
@@ -94,10 +95,13 @@ class Cells:
         ends = self._ends
         if ends is None:
             return list(range(0, len(self.text), width)) or [0]
+        if self._rows and self._rows[0] == width:
+            return self._rows[1]
         starts = [0]
         total = len(ends)
         while (stop := bisect_right(ends, (ends[starts[-1] - 1] if starts[-1] else 0) + width)) < total:
             starts.append(stop)
+        self._rows = (width, starts)
         return starts
 
     def height(self, width: int) -> int:

@@ -2,21 +2,21 @@
 
 from dataclasses import replace
 from time import monotonic, sleep
-from typing import ClassVar, Final, Self
+from typing import Final, Self
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
-from textual.widgets import Input, Static
+from textual.widgets import Input
 from textual.worker import get_current_worker
 
 from sgdoctor.tui.log_canvas import LogCanvas
 from sgdoctor.tui.log_filter import EVERYTHING, LineFilter
 from sgdoctor.tui.log_search import BREATH, MOST, Search
+from sgdoctor.tui.log_search_bar import SearchBar, SearchInput
 from sgdoctor.tui.log_view import LogView
 from sgdoctor.tui.log_words import count_log, say_log
 from sgdoctor.tui.view import View
@@ -29,46 +29,6 @@ _TYPING_SECONDS: Final = 0.15
 _PROGRESS_SECONDS: Final = 0.1
 _TAIL_SECONDS: Final = 0.5
 _MOST_HIDDEN: Final = 10_000
-
-
-class SearchInput(Input):
-    """The text to look for."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+r", "toggle_regex", "text or regular expression", show=False),
-        Binding("escape", "leave", "end the search", show=False),
-        Binding("down", "match(1)", "next match", show=False),
-        Binding("up", "match(-1)", "match before", show=False),
-    ]
-
-    class RegexToggled(Message):
-        """Text or regular expression."""
-
-    class Left(Message):
-        """The search is to end."""
-
-    class MatchWanted(Message):
-        """Another match was asked for."""
-
-        def __init__(self, step: int) -> None:
-            self.step = step
-            super().__init__()
-
-    def action_toggle_regex(self) -> None:
-        """Looks for a text or for a regular expression."""
-        self.post_message(self.RegexToggled())
-
-    def action_leave(self) -> None:
-        """Ends the search."""
-        self.post_message(self.Left())
-
-    def action_match(self, step: int) -> None:
-        """Goes to another match while the pattern can still be changed."""
-        self.post_message(self.MatchWanted(step))
-
-
-class SearchBar(Horizontal):
-    """The pattern, what it is, and how many lines match."""
 
 
 class LogPane(Vertical):
@@ -85,13 +45,6 @@ class LogPane(Vertical):
         border-title-color: $foreground;
         &:focus-within { border: round $border; }
         & > LogView { height: 1fr; }
-        & > SearchBar { height: 1; display: none; dock: bottom; }
-        & > SearchBar.-open { display: block; }
-        & SearchInput, & SearchInput:focus { width: 1fr; height: 1; border: none; padding: 0; background: $panel; }
-        & .log-search--label { width: auto; }
-        & .log-search--kind { width: auto; padding: 0 1; color: $text-accent; }
-        & .log-search--count { width: auto; max-width: 60%; padding: 0 1; color: $foreground 70%; }
-        & .log-search--count.-wrong { color: $text-error; }
     }
     """
 
@@ -111,10 +64,7 @@ class LogPane(Vertical):
         self.view = LogView(lines, lang=lang)
         self.regex = False
         """Whether the pattern is a regular expression."""
-        self._input = SearchInput(compact=True)
-        self._kind = Static(classes="log-search--kind")
-        self._found = Static(classes="log-search--count")
-        self._bar = SearchBar(Static("/", classes="log-search--label"), self._input, self._kind, self._found)
+        self._bar = SearchBar()
         self._number = ""
         self._chosen: int | None = None
         self._problem = ""
@@ -162,7 +112,7 @@ class LogPane(Vertical):
 
     def show_in(self, lang: str) -> None:
         """Changes the language."""
-        self.view.lang = lang
+        self.view.show_in(lang)
         self._tell()
         self._tell_search()
 
@@ -230,7 +180,7 @@ class LogPane(Vertical):
             parts.append(say_log(lang, "selected", count=view.selected[1] - view.selected[0] + 1))
         if view.column:
             parts.append(say_log(lang, "column", number=view.column + 1))
-        if view.search is not None and not self._bar.has_class("-open"):
+        if view.search is not None and not self._bar.is_open:
             parts.append(f"/{view.search.pattern}: {self._count_text(view.search)}")
         return Content.assemble((f"{self._number} {say_log(lang, 'title')}".strip(), "bold"), "  ", " ─ ".join(parts))
 
@@ -239,11 +189,8 @@ class LogPane(Vertical):
     def start_search(self) -> None:
         """Opens the search bar."""
         self._origin = self.view.cursor
-        self._bar.add_class("-open")
+        self._bar.open(self.view.lang)
         self._tell_search()
-        self._input.placeholder = say_log(self.view.lang, "search.placeholder")
-        self._input.focus()
-        self._input.select_all()
 
     def end_search(self) -> None:
         """Forgets the search and closes its bar."""
@@ -275,9 +222,7 @@ class LogPane(Vertical):
         return False
 
     def _close(self) -> None:
-        had_focus = self._input.has_focus
-        self._bar.remove_class("-open")
-        if had_focus:
+        if self._bar.close():
             self.view.focus()
         self._tell()
 
@@ -337,7 +282,7 @@ class LogPane(Vertical):
             found = search.next(self._origin - 1, 1)
             if found is not None and (found >= self._origin or not self._searching):
                 self._unseen = False
-                if self._bar.has_class("-open"):
+                if self._bar.is_open:
                     self.view.show_match(found)
         self._tell_search()
         self._tell()
@@ -365,14 +310,11 @@ class LogPane(Vertical):
 
     def _tell_search(self) -> None:
         lang, search = self.view.lang, self.view.search
-        kind = say_log(lang, "search.regex" if self.regex else "search.text")
-        self._kind.update(Content(say_log(lang, "search.kind", kind=kind)))
         if self._problem:
             text = say_log(lang, "search.error", text=self._problem)
         else:
             text = self._count_text(search) if search is not None else ""
-        self._found.set_class(bool(self._problem), "-wrong")
-        self._found.update(Content(text))
+        self._bar.tell(lang, text, regex=self.regex, wrong=bool(self._problem))
 
     @on(LogView.SearchWanted)
     def _search_wanted(self, event: LogView.SearchWanted) -> None:
@@ -398,7 +340,7 @@ class LogPane(Vertical):
     def _regex_toggled(self, event: SearchInput.RegexToggled) -> None:
         event.stop()
         self.regex = not self.regex
-        self._start(self._input.value)
+        self._start(self._bar.input.value)
 
     @on(SearchInput.Left)
     def _left(self, event: SearchInput.Left) -> None:
@@ -414,7 +356,7 @@ class LogPane(Vertical):
 
     def _search_typed(self) -> None:
         self._typing = None
-        self._start(self._input.value)
+        self._start(self._bar.input.value)
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -425,10 +367,3 @@ class LogPane(Vertical):
         if self._problem:
             return
         self._close()
-
-    def on_click(self, event: events.Click) -> None:
-        """A click on the kind of pattern changes it."""
-        if event.widget is self._kind:
-            event.stop()
-            self.regex = not self.regex
-            self._start(self._input.value)

@@ -6,6 +6,7 @@ from textual.cache import LRUCache
 
 from sgdoctor.tui.log_cells import Cells
 from sgdoctor.tui.log_filter import Shown
+from sgdoctor.tui.log_texts import LONG
 from sgdoctor.tui.log_wrap import Wrapped
 
 
@@ -23,6 +24,7 @@ class Sheet:
         """Cells for text in a row, where lines are wrapped; 0 where they are not."""
         self._compose = compose
         self._cells: LRUCache[int, Cells] = LRUCache(512)
+        self._long: LRUCache[int, Cells] = LRUCache(8)
         self._wrapped: Wrapped | None = None
 
     @property
@@ -44,6 +46,7 @@ class Sheet:
     def renew(self) -> None:
         """Lines have other texts or other places: nothing that was measured counts any more."""
         self._cells.clear()
+        self._long.clear()
         self._wrapped = Wrapped(self._height_of, self.count) if self.width else None
 
     def grow(self) -> None:
@@ -54,6 +57,7 @@ class Sheet:
     def cut(self, index: int) -> None:
         """Lines from a place on are other ones now."""
         self._cells.clear()
+        self._long.clear()
         if self._wrapped:
             self._wrapped.cut(index)
             self._wrapped.grow(self.count)
@@ -65,14 +69,16 @@ class Sheet:
 
     def cells(self, number: int) -> Cells:
         """A line, ready to be drawn."""
-        cells = self._cells.get(number)
+        cells = self._cells.get(number) or self._long.get(number)
         if cells is None:
-            cells = self._cells[number] = Cells(self._compose(number))
+            cells = Cells(self._compose(number))
+            (self._cells if len(cells.text) <= LONG else self._long)[number] = cells
         return cells
 
     def forget(self, number: int) -> None:
         """The text of a line is another one now."""
         self._cells.discard(number)
+        self._long.discard(number)
 
     def locate(self, row: int) -> tuple[int, int]:
         """Place of the line that stands in a row, and which of the line's own rows that is."""

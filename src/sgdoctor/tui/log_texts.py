@@ -11,6 +11,8 @@ from sgdoctor.watching.model import LineKind, LineMark, Lines
 
 RECENT: Final = 2_000
 """Newest lines, about which more may be known in a moment."""
+LONG: Final = 4_096
+"""Characters of a line from which on only the few latest are remembered: hundreds would take 100 MiB."""
 _COUNTED: Final = 2_000
 _FRAME: Final = 'File "'
 
@@ -56,7 +58,7 @@ class Texts:
         told = self._told.get(number)
         if told is None:
             told = self._tell(number)
-            if told.lasting:
+            if told.lasting and len(told.text) <= LONG:
                 self._told[number] = told
         return told
 

@@ -1,0 +1,195 @@
+"""Rows of a log as they look: colours, gutter, what is cached."""
+
+from typing import ClassVar, Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.cache import LRUCache
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from sgdoctor.tui.log_artist import COLOURS, COMPONENTS, PREFIX, Row, chip_of, draw, gutter_width
+from sgdoctor.tui.log_filter import Shown
+from sgdoctor.tui.log_search import Search
+from sgdoctor.tui.log_sheet import Sheet
+from sgdoctor.tui.log_texts import Texts
+from sgdoctor.tui.log_words import say_log
+from sgdoctor.watching.model import Lines
+
+DIGITS: Final = 4
+"""Of line numbers, at least."""
+_LEAST_CHIP_ROOM: Final = 40
+
+
+class LogPaper(ScrollView, can_focus=True):
+    """Draws the rows of a sheet, each when it comes into sight.
+
+    Args:
+        lines: what to show.
+        lang: ``en`` or ``zh``.
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar = set(COMPONENTS)
+    DEFAULT_CSS = f"""
+    LogPaper {{
+        background: $background;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+        {COLOURS}
+    }}
+    """
+
+    following: reactive[bool] = reactive(default=True, repaint=False)
+    """Whether the newest line stays in sight."""
+    wrapping: reactive[bool] = reactive(default=False, repaint=False, init=False)
+    """Whether long lines are broken into rows."""
+    as_written: reactive[bool] = reactive(default=False, repaint=False, init=False)
+    """Whether lines are shown with what stood in front of them."""
+    column: reactive[int] = reactive(default=0, repaint=True, init=False)
+    """The first column of the text that is seen."""
+
+    def __init__(self, lines: Lines, *, lang: str = "en", id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.search: Search | None = None
+        self.cursor = 0
+        """Number of the line under the cursor; 0 before there is one."""
+        self.selected_from = 0
+        """Number of the line at which the selection began; 0 without one."""
+        self.flash = 0
+        """Number of the line that is pointed at for a moment; 0 for none."""
+        self._texts = Texts(lines, self._is_open, lang)
+        self._sheet = Sheet(Shown(lines), self._texts.text)
+        self._strips: LRUCache[tuple[object, ...], Strip] = LRUCache(1024)
+        self._styles: dict[tuple[str, ...], Style] = {}
+        self._digits = DIGITS
+        self._width = 1
+        self._widest = 0
+        self._growing: set[int] = set()
+        """Heads of folds that were drawn and may count more lines soon."""
+
+    @property
+    def lines(self) -> Lines:
+        """What is shown."""
+        return self._texts.lines
+
+    @property
+    def lang(self) -> str:
+        """``en`` or ``zh``."""
+        return self._texts.lang
+
+    @property
+    def count(self) -> int:
+        """How many lines have rows."""
+        return self._sheet.count
+
+    @property
+    def selected(self) -> tuple[int, int] | None:
+        """Numbers of the first and last selected line."""
+        return (
+            (min(self.selected_from, self.cursor), max(self.selected_from, self.cursor)) if self.selected_from else None
+        )
+
+    @property
+    def _shown(self) -> Shown:
+        return self._sheet.shown
+
+    def _is_open(self, head: int) -> bool:
+        return self._sheet.shown.is_open(head)
+
+    @property
+    def looking(self) -> bool:
+        """Whether the lines are still being gone through for the filter."""
+        return not self._shown.complete
+
+    @property
+    def _room(self) -> int:
+        return max(1, self._width - gutter_width(self._digits))
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.size.height)
+
+    # ------------------------------------------------------------ drawing
+
+    def notify_style_update(self) -> None:
+        """Colours may be other ones now."""
+        super().notify_style_update()
+        self._strips.clear()
+        self._styles.clear()
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the screen."""
+        width = self._width
+        row = self.scroll_offset.y + y
+        if row >= self._sheet.total:
+            return self._blank(y, width)
+        index, part = self._sheet.locate(row)
+        number = self._shown.rows.line(index)
+        states = self._states(number)
+        key = (number, part, self.column, width, states, self.search)
+        strip = self._strips.get(key)
+        if strip is None:
+            strip = self._draw(number, part, width, states)
+            if number not in self._growing:
+                self._strips[key] = strip
+        return strip
+
+    def _blank(self, y: int, width: int) -> Strip:
+        style = self.get_component_rich_style(PREFIX + "number")
+        if y or self.count:
+            return Strip.blank(width, style)
+        key = "looking" if self.looking else "nothing" if len(self.lines) else "empty"
+        return Strip([Segment(f" {say_log(self.lang, key)}", style)]).adjust_cell_length(width, style)
+
+    def _states(self, number: int) -> tuple[str, ...]:
+        selected = self.selected
+        states = ["selected"] if selected and selected[0] <= number <= selected[1] else []
+        if number == self.cursor and not self.following:
+            states.append("cursor")
+        if number == self.flash:
+            states.append("flash")
+        return tuple(states)
+
+    def _draw(self, number: int, part: int, width: int, states: tuple[str, ...]) -> Strip:
+        told = self._texts.of(number)
+        if not told.lasting:
+            self._growing.add(number)
+        cells = self._sheet.cells(number)
+        room = self._room
+        chip = chip_of(told.ruled)
+        more = False
+        if self.wrapping:
+            starts = cells.rows(room)
+            piece = cells.piece(cells.column(starts[min(part, len(starts) - 1)]), room)
+            chip = chip if len(starts) == 1 and cells.width + len(chip) < room else ""
+        else:
+            chip = chip if room >= _LEAST_CHIP_ROOM else ""
+            seen = room - len(chip)
+            more = self.column + seen < cells.width
+            piece = cells.piece(self.column, seen - more)
+            self._widest = max(self._widest, cells.width + len(chip))
+        spans = self.search.spans(cells.text, piece.start, piece.stop) if self.search else ()
+        row = Row(number, told.mark, told.ruled, cells, piece, spans, part == 0, more, chip, states)
+        return draw(row, width, self._digits, self._style)
+
+    def _style(self, name: str, *overlays: str) -> Style:
+        """The style of a component with what others lay over it: of those only what they set themselves."""
+        style = self._styles.get((name, *overlays))
+        if style is None:
+            style = self.get_component_rich_style(name)
+            for overlay in overlays:
+                own = self.get_component_rich_style(overlay, partial=True)
+                # Translucent colours are mixed with the background in the whole style only.
+                whole = self.get_component_rich_style(overlay)
+                style += own.without_color + Style(
+                    color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None
+                )
+            self._styles[name, *overlays] = style
+        return style

@@ -30,6 +30,7 @@ def test_a_sound_rule_has_no_mistake(tmp_path: Path) -> None:
     [
         ("name: state-cache-empty", "name: state-cache", ":2: the name 'state-cache' and the file"),
         ("id: SGL401", "id: SGL501", ":1: SGL501 belongs to the folder 'graphs'"),
+        ("severity: fatal", "severity: fatal\nexplains: [SGL401]", ":5: a rule does not explain itself; leave it out"),
         ("severity: fatal", "severity: fatal\nexplains: [SGL906]", ":5: there is no rule SGL906; did you mean SGL905?"),
         ("size=(?P<slots>", "size.*=.*(?P<slots>", "more than one unbounded `.*`"),
         ("size=(?P<slots>", "(\\w+\\s?)+(?P<slots>", "repeats a repetition"),

@@ -238,3 +238,39 @@ def test_the_built_in_rules_have_no_mistake() -> None:
 @pytest.mark.parametrize("empty", ["null", "~", ""])
 def test_a_value_may_be_left_empty(tmp_path: Path, empty: str) -> None:
     assert shown(written(tmp_path, f"{RULE}fixed_in: {empty}\n")) == []
+
+
+def test_anchors_that_stand_for_more_than_any_memory_holds(tmp_path: Path) -> None:
+    levels = "".join(f"k{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+
+    problems = shown(written(tmp_path, f"k0: &a0 [x, x]\n{levels}"))
+
+    assert [problem.partition(": ")[2] for problem in problems] == ["the anchors of the file stand for too much"]
+
+
+def test_digits_of_an_id_are_those_of_ascii(tmp_path: Path) -> None:
+    assert "write SGL and three digits" in shown(written(tmp_path, RULE.replace("SGL401", "SGL４01")))[0]
+
+
+def test_a_long_condition_is_quoted_in_part(tmp_path: Path) -> None:
+    problems = shown(written(tmp_path, RULE.replace("fraction < 0.95", "(" * 2000)))
+
+    assert "cannot be read" in problems[0]
+    assert len(problems[0]) < 400
+
+
+def test_a_link_to_a_folder_above_is_not_followed(tmp_path: Path) -> None:
+    written(tmp_path / "rules")
+    (tmp_path / "rules" / "loop").symlink_to("..")
+    (tmp_path / "other").mkdir()
+    written(tmp_path / "other", RULE.replace("SGL401", "SGL402").replace("state-cache-empty", "other"), "other.yaml")
+    (tmp_path / "rules" / "linked").symlink_to(tmp_path / "other")
+
+    folder = load_folder(tmp_path / "rules")
+
+    assert folder.problems == ()
+    assert sorted(source.model.id for source in folder.sources) == ["SGL401", "SGL402"]
+
+
+def test_ids_are_muted_in_any_case(tmp_path: Path) -> None:
+    assert load_mute(written(tmp_path, "mute: [sgl912]", "mute.yaml")) == (("SGL912",), [])

@@ -91,7 +91,12 @@ class _Checker:
                 ),
             )
         for index, other in enumerate(rule.explains):
-            if other not in self.ids:
+            if other == rule.id:
+                yield Finding(
+                    ("explains", index),
+                    Text("a rule does not explain itself; leave it out", "规则不能解释自身；请删除"),
+                )
+            elif other not in self.ids:
                 yield Finding(
                     ("explains", index),
                     Text(

@@ -19,6 +19,8 @@ from sgdoctor.rules.schema import RuleModel
 
 MAX_FILE: Final = 1 << 20
 """Bytes of one rule file."""
+MAX_NODES: Final = 50_000
+"""Values in one rule file, those that aliases repeat included."""
 
 Path_ = tuple[str | int, ...]
 
@@ -179,7 +181,7 @@ def load_mute(path: Path) -> tuple[tuple[str, ...], list[Problem]]:
             "该文件应为一个 id 列表，例如 `mute: [SGL912]`",
         )
         return (), [Problem(str(path), 1, text)]
-    return tuple(ids), []
+    return tuple(id_.upper() for id_ in ids), []
 
 
 def read_yaml(path: Path) -> tuple[tuple[Any, dict[str, Any]] | None, list[Problem]]:
@@ -208,9 +210,9 @@ def read_yaml(path: Path) -> tuple[tuple[Any, dict[str, Any]] | None, list[Probl
     if not isinstance(node, yaml.MappingNode):
         text = Text("the file is not a mapping; it begins with `id: SGL...`", "文件不是映射；应以 `id: SGL...` 开头")
         return None, [Problem(file, 1, text)]
-    problems: list[Problem] = []
-    value = _plain(node, file, problems, set())
-    return (None, problems) if problems else ((node, value), [])
+    reader = _Plain(file)
+    value = reader.value(node, frozenset())
+    return (None, reader.problems) if reader.problems else ((node, value), [])
 
 
 def _loader() -> Any:
@@ -218,32 +220,48 @@ def _loader() -> Any:
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _plain(node: Any, file: str, problems: list[Problem], above: set[int]) -> Any:
-    line = node.start_mark.line + 1
-    if id(node) in above:
-        problems.append(Problem(file, line, Text("an anchor contains itself", "锚点引用了自身")))
-        return None
-    if isinstance(node, yaml.ScalarNode):
-        # The C loader says "" where the other one says None.
-        is_null = not node.style and node.value in ("", "~", "null", "Null", "NULL")
-        return None if is_null else node.value
-    above = above | {id(node)}
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(element, file, problems, above) for element in node.value]
-    mapping: dict[str, Any] = {}
-    for key_node, value_node in node.value:
-        key_line = key_node.start_mark.line + 1
-        if not isinstance(key_node, yaml.ScalarNode):
-            problems.append(Problem(file, key_line, Text("a key is not a word", "键不是单词")))
-            continue
-        if key_node.value in mapping:
-            text = Text(
-                f"the key {key_node.value!r} stands twice; keep one of them",
-                f"键 {key_node.value!r} 出现两次；请只保留一个",
-            )
-            problems.append(Problem(file, key_line, text))
-        mapping[key_node.value] = _plain(value_node, file, problems, above)
-    return mapping
+class _Plain:
+    """Turns a composed file into plain data, all scalars as text."""
+
+    def __init__(self, file: str) -> None:
+        self.problems: list[Problem] = []
+        self._file = file
+        self._left = MAX_NODES
+
+    def value(self, node: Any, above: frozenset[int]) -> Any:
+        line = node.start_mark.line + 1
+        # Aliases of aliases can stand for more nodes than any memory holds.
+        self._left -= 1
+        if self._left <= 0:
+            if not self._left:
+                self._add(line, "the anchors of the file stand for too much", "文件中的锚点展开后过大")
+            return None
+        if id(node) in above:
+            self._add(line, "an anchor contains itself", "锚点引用了自身")
+            return None
+        if isinstance(node, yaml.ScalarNode):
+            # The C loader says "" where the other one says None.
+            is_null = not node.style and node.value in ("", "~", "null", "Null", "NULL")
+            return None if is_null else node.value
+        above |= {id(node)}
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(element, above) for element in node.value if self._left > 0]
+        mapping: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key_line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                self._add(key_line, "a key is not a word", "键不是单词")
+                continue
+            key = key_node.value
+            if key in mapping:
+                self._add(
+                    key_line, f"the key {key!r} stands twice; keep one of them", f"键 {key!r} 出现两次；请只保留一个"
+                )
+            mapping[key] = self.value(value_node, above)
+        return mapping
+
+    def _add(self, line: int, en: str, zh: str) -> None:
+        self.problems.append(Problem(self._file, line, Text(en, zh)))
 
 
 def _yaml_problem(file: str, error: yaml.YAMLError) -> Problem:
@@ -318,7 +336,7 @@ def _explained(file: str, node: Any, error: Any) -> Problem:
     if kind == "string_pattern_mismatch":
         pattern = context["pattern"]
         example = {
-            r"^SGL\d{3}$": "SGL and three digits, such as SGL401",
+            r"^SGL[0-9]{3}$": "SGL and three digits, such as SGL401",
             r"^https?://\S+$": "an http(s) address",
         }.get(pattern, "lower-case words joined by -")
         return Problem(

@@ -78,12 +78,18 @@ def _walk(directory: Path | str, prefix: str, depth: int = 8) -> Iterator[tuple[
             continue
         try:
             if entry.is_dir():
-                if depth:
+                if depth and not (entry.is_symlink() and _contains(entry.path, directory)):
                     yield from _walk(entry.path, f"{prefix}{entry.name}/", depth - 1)
             elif entry.name.endswith((".yaml", ".yml")) and entry.is_file():
                 yield f"{prefix}{entry.name}", entry
         except OSError:
             continue
+
+
+def _contains(target: str, directory: Path | str) -> bool:
+    """Whether a link leads to a directory that it lies in: a way without an end."""
+    real = os.path.realpath(target)
+    return (os.path.realpath(directory) + os.sep).startswith(real.rstrip(os.sep) + os.sep)
 
 
 def _user_dir(variable: str, below_home: str, function: str) -> Path:

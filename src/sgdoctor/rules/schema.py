@@ -5,7 +5,7 @@ Loaded by authors' commands and whenever the compiled rule base is out of date, 
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
@@ -39,6 +39,10 @@ OPTIONAL_VALUE = frozenset({"flag.set", "file.edit", "file.mount", "client.reque
 OPTIONAL_NAME = frozenset({"client.request"})
 
 
+_SHOWN: Final = 120
+"""Characters of a condition that a message quotes."""
+
+
 def _wrong(kind: str, en: str, zh: str) -> PydanticCustomError:
     """An error in both languages (``loading`` takes the texts out of the context)."""
     return PydanticCustomError(kind, "{en}", {"en": en, "zh": zh})  # type: ignore[arg-type, unused-ignore]
@@ -49,10 +53,11 @@ def _condition(text: Any) -> Any:
         try:
             names_in(text)
         except ConditionError as error:
+            shown = repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
             raise _wrong(
                 "condition",
-                f"the condition {text!r} cannot be read: {error}",
-                f"条件 {text!r} 无法解析：{error}",
+                f"the condition {shown} cannot be read: {error}",
+                f"条件 {shown} 无法解析：{error}",
             ) from error
     return text
 
@@ -105,7 +110,7 @@ Condition = Annotated[str, BeforeValidator(_condition)]
 Regex = Annotated[str, BeforeValidator(_pattern)]
 VersionSet = Annotated[str, BeforeValidator(_version_set)]
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), BeforeValidator(_template)]
-RuleId = Annotated[str, StringConstraints(pattern=r"^SGL\d{3}$")]
+RuleId = Annotated[str, StringConstraints(pattern=r"^SGL[0-9]{3}$")]
 Kebab = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Scalar = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
 """Text as it stands in the file: a number such as 0.90 keeps its digits."""

@@ -37,6 +37,19 @@ SECRET = "Zx81Kq92Lm73Np64Rs55"
         f"password={SECRET}",
         f"AWS_SECRET_ACCESS_KEY={SECRET}",
         f"eyJhbGciOiJIUzI1NiJ9.{SECRET}.{SECRET}",
+        f"nvapi-{SECRET}",
+        f"dckr_pat_{SECRET}",
+        f"token={SECRET}",
+        f"https://hub.local/m?token={SECRET}&x=1",
+        f"https://s3.local/m?X-Amz-Credential={SECRET}&X-Amz-Signature={SECRET}",
+        f"https://blob.local/m?sv=1&sig={SECRET}",
+        f"postgres://user:p@{SECRET}@host/db",
+        f"Cookie: session={SECRET}",
+        f"'set-cookie': 'sid={SECRET}; Path=/'",
+        f"-----BEGIN RSA PRIVATE KEY-----{SECRET}",
+        f"curl -u me:{SECRET} http://host",
+        f"api_key=['x', '{SECRET}'], tp_size=1",
+        f"api_key=SecretStr('{SECRET}')",
     ],
 )
 def test_secrets_are_hidden(text: str) -> None:
@@ -62,6 +75,8 @@ def test_keys_of_aws_are_hidden() -> None:
         "git@github.com:x/y.git is not a URL with a password",
         "File /usr/lib/python3/dist-packages/sglang/srt/managers/tokenizer_manager.py, line 12, in token",
         "task-force sk-short hf_short risk-free",
+        "api_key=[], token=<|im_end|>, token: 4711, stop_token: eos, npm_config_cache, pypi-server",
+        'GET /generate?stream=true&tokens=200 HTTP/1.1" 200 OK, curl -u',
     ],
 )
 def test_everyday_text_stays(text: str) -> None:
@@ -86,5 +101,20 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
 
 
 def test_long_hostile_text_takes_no_time() -> None:
-    for text in ("a://" * 50_000, "api_key=" * 50_000, "-" * 200_000, "authorization:" * 20_000, "'" * 200_000):
+    for text in (
+        "a://" * 50_000,
+        "api_key=" * 50_000,
+        "-" * 200_000,
+        "authorization:" * 20_000,
+        "'" * 200_000,
+        "cookie: " * 20_000,
+        "token=" * 30_000,
+        "?token=" * 20_000,
+        "token=" + "a" * 100_000,
+        "curl -u " * 20_000,
+        "curl " * 30_000 + "-u",
+        "a://@" * 20_000,
+        "api_key=[" * 20_000,
+        "-----BEGIN PRIVATE KEY-----" * 5_000,
+    ):
         redact(text)

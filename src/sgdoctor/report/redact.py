@@ -20,7 +20,11 @@ _KEY_NAME: Final = (
     r"|(?:hf|hub|hugging[_-]?face\w{0,10}|auth|access|refresh|bearer|session|github|gh|gitlab|wandb|modelscope|openai"
     r"|security|ci|bot|api)[_-]?token)"
 )
-_VALUE: Final = r"""(?P<value>"[^"\n]{1,4096}"|'[^'\n]{1,4096}'|[^\s'",;)\]}]{1,4096})"""
+# A list of keys goes as a whole; of ``SecretStr('...')`` the part between the quotes.
+_VALUE: Final = (
+    r"""(?:[A-Za-z_]\w{0,30}\((?=['"]))?"""
+    r"""(?P<value>"[^"\n]{1,4096}"|'[^'\n]{1,4096}'|\[[^\]\n]{1,4096}\]|[^\s'",;)\]}\[][^\s'",;)\]}]{0,4095})"""
+)
 _EMPTY_VALUES: Final = frozenset({"none", "null", "true", "false", "''", '""', "nil", "unset", HIDDEN})
 
 
@@ -50,12 +54,48 @@ def _hide(match: re.Match[str]) -> str:
 _KEPT: Final = rf"\1{HIDDEN}"
 _NAME_HINTS: Final = ("key", "secret", "passw", "pwd", "token")
 _SECRETS: Final = (
-    _Secret(("@",), lazy_pattern(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://)[^\s/@'\"]{1,512}@"), rf"\1{HIDDEN}@"),
+    _Secret(("@",), lazy_pattern(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://)[^\s/'\"]{1,512}@"), rf"\1{HIDDEN}@"),
     _Secret(("hf_", "api_org_"), lazy_pattern(r"\b(hf_|api_org_)[A-Za-z0-9]{8,200}"), _KEPT),
     _Secret(("sk-",), lazy_pattern(r"\b(sk-)[A-Za-z0-9_-]{12,200}"), _KEPT),
     _Secret(
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox"),
         lazy_pattern(r"\b(gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{10,250}"),
+        _KEPT,
+    ),
+    _Secret(
+        ("nvapi-", "dckr_pat_", "npm_", "pypi-"),
+        lazy_pattern(r"\b(nvapi-|dckr_pat_|npm_|pypi-)[A-Za-z0-9_-]{20,400}"),
+        _KEPT,
+    ),
+    _Secret(("private key-----",), lazy_pattern(r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)[^-]{1,8192}"), _KEPT),
+    # Signed addresses of object stores, and parameters that are named like secrets.
+    _Secret(
+        ("?", "&"),
+        lazy_pattern(
+            r"([?&](?:x-(?:amz|goog)-(?:signature|credential|security-token)|sig|signature|[a-z_-]{0,20}token|key"
+            r"|[a-z_-]{0,20}(?:secret|password))=)[^\s&'\"]{6,4096}",
+            re.IGNORECASE,
+        ),
+        _KEPT,
+    ),
+    _Secret(
+        ("cookie",),
+        lazy_pattern(r"(\b(?:set-)?cookie['\"]?\s{0,4}[:=]\s{0,4}['\"]?)[^\s'\"][^'\"]{5,4096}", re.IGNORECASE),
+        _KEPT,
+    ),
+    # "token: " alone stands for many things; a long value of letters and digits behind it is a secret.
+    _Secret(
+        ("token",),
+        lazy_pattern(
+            r"((?<![A-Za-z0-9#_-])token['\"]?\s{0,2}[=:]\s{0,2}['\"]?)"
+            r"(?=[A-Za-z_.-]{0,400}\d)(?=[\d_.-]{0,400}[A-Za-z])[A-Za-z0-9_.-]{16,400}",
+            re.IGNORECASE,
+        ),
+        _KEPT,
+    ),
+    _Secret(
+        ("-u", "--user"),
+        lazy_pattern(r"(\bcurl\b.{0,200}\s(?:-u|--user)[ =]?['\"]?[^\s:'\"]{1,100}:)[^\s'\"]{1,400}"),
         _KEPT,
     ),
     _Secret(("akia", "asia"), lazy_pattern(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b"), _KEPT),

@@ -107,7 +107,7 @@ def test_packed_and_utf16_files_are_read(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_an_error() -> None:
-    with pytest.raises(UserError, match="file.log"):
+    with pytest.raises(UserError, match=r"file\.log"):
         file_feed("/dev/null/file.log")
 
 

@@ -102,14 +102,14 @@ def test_the_last_snapshot_holds_the_verdict_of_the_log(base: RuleBase) -> None:
 
 
 def test_a_start_that_goes_on_has_a_running_stage_and_a_time_to_be_ready(base: RuleBase) -> None:
-    script = [(0.0, until(BOOT, b"Load weight end"))]
+    script = [(0.0, until(BOOT, b"Capture target decode CUDA graph end"))]
 
     with watched(base, script, end=False) as (_, watcher):
         moment = watcher.wait(lambda snapshot: any(stage.state is StageState.RUNNING for stage in snapshot.stages))
         later = watcher.wait(lambda snapshot: (running(snapshot)[1] or 0) > (running(moment)[1] or 0) + 1)
 
     assert (moment.verdict.state, moment.link) == (State.STARTING, Link.FOLLOWING)
-    assert running(moment)[0] is PhaseName.WEIGHTS
+    assert running(moment)[0] is PhaseName.GRAPH_CAPTURE
     assert [stage.state for stage in moment.stages[-2:]] == [StageState.WAITING] * 2
     assert moment.ready_in is not None
     assert 0 <= moment.ready_in[0] < moment.ready_in[1]

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
     from sgdoctor.containers.client import Listed
     from sgdoctor.containers.endpoint import Endpoint
+    from sgdoctor.gpu.model import GpuProcess, GpuReading, GpuSource
     from sgdoctor.rules.base import RuleBase
     from sgdoctor.watching.feeds import Feed
     from sgdoctor.watching.session import Session
 
 _MAX_SPEED: Final = 1e6
+_BUSY_PERCENT: Final = 5
 
 
 def configure(parser: "Parser") -> None:
@@ -183,4 +185,33 @@ def _in_app(app: Any, feed: "Feed", base: "RuleBase", arguments: argparse.Namesp
         reports=config.reports,
         remember=save_remembered,
     )
-    return int(app.run_app(_session(feed, base), best_source(), options))
+    session = _session(feed, base)
+    return int(app.run_app(session, _Attentive(best_source(), session), options))
+
+
+class _Attentive:
+    """A source of readings that lets the session know what the GPUs of the server do: silence at work is no stall."""
+
+    def __init__(self, source: "GpuSource", session: "Session") -> None:
+        self._source = source
+        self._session = session
+
+    def read(self) -> "GpuReading":
+        """As the source."""
+        reading = self._source.read()
+        snapshot = self._session.snapshot()
+        container = snapshot.subject.id if snapshot is not None else ""
+        used = [gpu for gpu in reading.gpus if any(_runs_in(process, container) for process in gpu.processes)]
+        if used:
+            self._session.gpu_name = used[0].name
+        if any((gpu.utilisation or 0) >= _BUSY_PERCENT for gpu in used):
+            self._session.note_activity()
+        return reading
+
+    def close(self) -> None:
+        """As the source."""
+        self._source.close()
+
+
+def _runs_in(process: "GpuProcess", container: str) -> bool:
+    return bool(container) and process.container.startswith(container)

@@ -139,6 +139,13 @@ class Snapshot(NamedTuple):
     load: Load
     lines: int
 
+    @property
+    def serves(self) -> bool:
+        """Whether the server of this start answers requests and was not asked to stop."""
+        names = {phase.name for phase in self.verdict.phases}
+        able = self.verdict.state in (State.HEALTHY, State.DEGRADED)
+        return able and PhaseName.SERVING in names and PhaseName.SHUTDOWN not in names
+
 
 class LineKind(IntEnum):
     """What a line of the store is, for filters and colours."""

@@ -19,13 +19,16 @@ BANDS: Final[Mapping[PhaseName, Band]] = {
     PhaseName.WEIGHTS: (5, 60),
     PhaseName.STATE_CACHE: (0, 3),
     PhaseName.KV_CACHE: (0, 5),
-    PhaseName.GRAPH_CAPTURE: (2, 190),
+    PhaseName.GRAPH_CAPTURE: (10, 190),
     PhaseName.HTTP: (0, 3),
     PhaseName.WARMUP: (1, 15),
 }
 LARGE_MOE_CAPTURE: Final[Band] = (170, 190)
 """First capture of Qwen3.6-35B-A3B AWQ on an RTX 3090: compiles its kernels; later ones may be shorter."""
+SMALL_CAPTURE: Final[Band] = (1, 40)
+"""Models of a few hundred million parameters: 2.4 s with Triton, 28 s with FlashInfer, which compiles first."""
 LARGE_GIB: Final = 12.0
+SMALL_GIB: Final = 4.0
 SECONDS_PER_GIB: Final[Band] = (0.5, 3.0)
 """Weights: 13.3 s for 19.05 GiB and 20.9 s for 18.68 GiB from an NVMe disk; a SATA disk needs 2 to 3 s each."""
 
@@ -112,6 +115,9 @@ def ready_in(verdict: Verdict, stages: Sequence[Stage], now: Now, whole: Band | 
         return None
     if whole is not None and now.since_start is not None and now.since_start < whole[1]:
         return max(0.0, whole[0] - now.since_start), whole[1] - now.since_start
+    capture = next((stage for stage in open_stages if stage.name is PhaseName.GRAPH_CAPTURE), None)
+    if capture is not None and not capture.learned and _fact(verdict, "weights_gib") is None:
+        return None  # from seconds to minutes: that says nothing
     least = most = 0.0
     for stage in open_stages:
         low, high = stage.usual or (0.0, 0.0)
@@ -186,14 +192,17 @@ def built_in(name: PhaseName, verdict: Verdict) -> Band | None:
     weights = _fact(verdict, "weights_gib")
     if name is PhaseName.WEIGHTS and isinstance(weights, int | float) and weights >= 1:
         return weights * SECONDS_PER_GIB[0], weights * SECONDS_PER_GIB[1]
-    if name is PhaseName.GRAPH_CAPTURE and _is_large_moe(verdict, weights):
-        return LARGE_MOE_CAPTURE
+    if name is PhaseName.GRAPH_CAPTURE and isinstance(weights, int | float):
+        if _is_large_moe(verdict, weights):
+            return LARGE_MOE_CAPTURE
+        if weights < SMALL_GIB:
+            return SMALL_CAPTURE
     return BANDS.get(name)
 
 
-def _is_large_moe(verdict: Verdict, weights: Any) -> bool:
+def _is_large_moe(verdict: Verdict, weights: float) -> bool:
     kind = f"{_fact(verdict, 'architecture') or ''} {_fact(verdict, 'model_path') or ''}".lower()
-    return isinstance(weights, int | float) and weights >= LARGE_GIB and ("moe" in kind or "-a3b" in kind)
+    return weights >= LARGE_GIB and ("moe" in kind or "-a3b" in kind)
 
 
 def _progress(name: PhaseName, verdict: Verdict, state: StageState) -> tuple[int, int] | None:

@@ -47,6 +47,7 @@ rules: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/sgdoctor rules docs docs/rules
 	$(BIN)/sgdoctor rules schema > rules/schema.json
+	$(BIN)/python tools/pictures.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py

@@ -30,6 +30,7 @@ _TELLING: Final = 4_000
 _BRIEF: Final = 2_000
 _KEPT_ALIKE: Final = 8
 _MAX_ODD: Final = 10_000
+_MAX_JOINED: Final = 500
 # One line of these in every piece shows what the server is doing (srt/managers/scheduler_metrics_mixin.py).
 _SAMPLED: Final = (b"Decode batch", b"Prefill batch")
 _DIGITS: Final = re.compile(r"\d+")
@@ -199,7 +200,8 @@ class Intake:
         if line.number != expected and len(self.absent) < _MAX_ODD:
             if line.number < expected:
                 self.absent.discard(line.number)
-                self.joined[line.number] = line
+                if len(self.joined) < _MAX_JOINED:
+                    self.joined[line.number] = line
             else:
                 self.absent.update(range(expected, line.number))
 

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from sgdoctor.diagnosis.model import State, Verdict
@@ -15,7 +15,7 @@ from sgdoctor.watching.history import History, Key
 from sgdoctor.watching.live import Live
 from sgdoctor.watching.load import LoadMeter
 from sgdoctor.watching.model import AttemptSummary, Lines, Link, Snapshot, Stage, Subject
-from sgdoctor.watching.stages import Now, ready_in, stages_of
+from sgdoctor.watching.stages import Band, Now, ready_in, stages_of
 from sgdoctor.watching.store import LineStore
 
 _SNAPSHOT_EVERY: Final = 0.05
@@ -64,6 +64,8 @@ class Session:
         self._attempts: tuple[AttemptSummary, ...] = ()
         self._began = time.monotonic()
         self._last_output = self._began
+        """When the newest line was written, as far as the feed knows."""
+        self._arrived = self._began
         self._last_activity = 0.0
         self._dirty = False
         self._settled = True
@@ -72,6 +74,8 @@ class Session:
         self._phase: tuple[int, PhaseName | None] = (0, None)
         self._phase_began = self._began
         self._learned = 0
+        self._bands_for: Key | None = None
+        self._bands: Mapping[str, Band | None] = {}
         self._ahead: float | None = None
         """The clock of the log less that of this machine, in seconds, for the newest start."""
 
@@ -160,7 +164,7 @@ class Session:
             return True
         if self._dirty:
             return now >= self._judged + self._judge_pause
-        if not self._settled and now >= self._last_output + _QUIET:
+        if not self._settled and now >= self._arrived + _QUIET:
             return True
         return self._link is Link.FOLLOWING and self._verdict.state in _GOING and now >= self._judged + _CLOCK_LOOK
 
@@ -189,7 +193,7 @@ class Session:
                 self._judged = 0.0
 
     def _take_output(self, output: Output) -> None:
-        self._last_output = time.monotonic()
+        self._arrived = self._last_output = time.monotonic()
         if output.time is not None:
             self._last_output -= max(0.0, time.time() - output.time)
         if output.added:
@@ -263,6 +267,7 @@ class Session:
         phases = {
             phase.name.value: phase.seconds for phase in verdict.phases if phase.done and phase.seconds is not None
         }
+        self._bands_for = None
         self._history.learn(self._key(verdict), f"{self._feed.subject.id} {start}", {**phases, "ready": ready.value})
 
     def _key(self, verdict: Verdict) -> Key:
@@ -281,12 +286,8 @@ class Session:
         is_newest = shown is newest
         going_on = is_newest and self._link is Link.FOLLOWING
         now = self._now(shown) if going_on else Now()
-        key = self._key(shown)
-
-        def learned(phase: str) -> tuple[float, float] | None:
-            return self._history.usual(key, phase) if self._history is not None and key.model else None
-
-        stages = stages_of(shown, now, learned, going_on=going_on)
+        learned = self._learned_bands(self._key(shown))
+        stages = stages_of(shown, now, learned.get, going_on=going_on)
         return Snapshot(
             subject=self._subject(shown),
             link=self._link,
@@ -294,11 +295,21 @@ class Session:
             attempts=self._attempts,
             verdict=shown,
             stages=stages,
-            ready_in=ready_in(shown, stages, now, learned("ready")) if going_on else None,
+            ready_in=ready_in(shown, stages, now, learned.get("ready")) if going_on else None,
             uptime=self._uptime(shown, stages, now) if going_on else None,
             load=self._meter.load,
             lines=len(self._store),
         )
+
+    def _learned_bands(self, key: Key) -> Mapping[str, Band | None]:
+        """What earlier starts of this kind took, looked up once for each kind."""
+        if key != self._bands_for:
+            self._bands_for = key
+            names = (*PhaseName, "ready") if self._history is not None and key.model else ()
+            self._bands = {
+                str(name): self._history.usual(key, str(name)) for name in names if self._history is not None
+            }
+        return self._bands
 
     def _now(self, verdict: Verdict) -> Now:
         """The clock of the newest start: that of the log, which goes on in silence."""

@@ -183,3 +183,22 @@ def test_a_flood_of_one_error_leaves_little_in_memory_and_hides_nothing(base: Ru
 
 def line_span(store: LineStore, number: int) -> tuple[int, int]:
     return store.offset(number), store.offset(number + 1)
+
+
+def test_a_start_of_which_only_an_open_traceback_is_there_yet_is_the_newest(base: RuleBase) -> None:
+    boot = (LOGS / "real" / "boot-hybrid.log").read_bytes()
+    border = boot.index(b"SIGTERM received")
+    begin = boot[:border].rpartition(b"\n")[0] + b"\n"
+    crash = (LOGS / "real" / "cli-transformers-5.17-asr.log").read_bytes()
+    store = LineStore()
+    live = Live(base, store)
+    live.add(begin)
+    for _ in range(40):
+        live.add(busy(1000))
+    live.add(boot[border:].partition(b"\n")[2])
+    live.add(crash)
+
+    verdict = live.judge()
+
+    assert (verdict.attempt, verdict.state) == (2, State.FAILED)
+    assert verdict.first_line == len(store) - crash.count(b"\n") + 1

@@ -43,7 +43,11 @@ class Live:
         self._verdicts: OrderedDict[int, Verdict] = OrderedDict()
         self._split_for: tuple[int, int] = (-1, 0)
         self._newest_at = 0
+        """Where the newest start begins among the events, the open ones included."""
+        self._newest_first = 1
+        """Number of its first line, as far as events tell."""
         self._first_line = 1
+        """Number of the first line of the stretch."""
         self._started_at: float | None = None
         self._clocks: tuple[datetime | None, datetime | None] = (None, None)
 
@@ -67,7 +71,8 @@ class Live:
             self._intake = Intake(self._finder, self._store)
             self._earlier, self._ended = [], {}
             self._split_for = (-1, 0)
-            self._first_line = len(self._store) + 1
+            self._first_line = self._newest_first = len(self._store) + 1
+            self._newest_at = 0
             self._clocks = (None, None)
             self._store.marks.begin_attempt(len(self._over) + 1, self._first_line)
         self._started_at = started
@@ -130,19 +135,13 @@ class Live:
         self._find_starts(open_events)
         events, exact = intake.look(full=full)
         if exact:
-            part = [*events[self._newest_at :], *open_events]
+            part = [*events, *open_events][self._newest_at :]
         else:
-            first = self._newest_first()
-            part = [*(event for event in events if event.first >= first), *open_events]
+            first = self._newest_first
+            part = [event for event in (*events, *open_events) if event.first >= first]
         place = Place(self.number, self.number, part[0].first if part else self._first_line, last_line)
         self._note_clocks(part)
         return self._mark(judge_attempt(part, place, self._base, StoreQuotes(self._store, intake), clock))
-
-    def _newest_first(self) -> int:
-        events = self._intake.events
-        if self._earlier and self._newest_at < len(events):
-            return events[self._newest_at].first
-        return self._first_line
 
     def _find_starts(self, open_events: Sequence[Event]) -> None:
         """Split the stretch into starts, if anything could have changed that."""
@@ -163,6 +162,7 @@ class Live:
                 self._store.marks.begin_attempt(number, events[border.start].first)
         self._earlier = earlier
         self._newest_at = slices[-1].start
+        self._newest_first = events[self._newest_at].first if earlier else self._first_line
 
     def _ended_start(self, events: Sequence[Event], end: int, number: int) -> AttemptSummary:
         key = (events[0].first, end)
@@ -185,7 +185,7 @@ class Live:
         border = intake.events[self._newest_at]
         self._over += self._earlier
         self._earlier, self._ended = [], {}
-        self._first_line = border.first
+        self._first_line = self._newest_first = border.first
         self._started_at = None
         self._newest_at = 0
         intake.forget_before(border)

@@ -151,6 +151,10 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         "看起来吓人但其实正常的日志：{count} 类（用 --notices 查看）",
     ),
     "report.notes": ("Notes: {count} (--notices shows them)", "提示：{count} 条（用 --notices 查看）"),
+    "report.slow_rules": (
+        "Left out, their patterns took too long on this log: {rules} (see sgdoctor rules check)",
+        "以下规则的模式在这份日志上耗时过长，已跳过：{rules}（见 sgdoctor rules check）",
+    ),
     "report.notices_title": ("Normal, not an error", "正常，不是错误"),
     "report.notes_title": ("Worth knowing", "值得了解"),
     "report.phases_title": ("Course of the start", "启动过程"),

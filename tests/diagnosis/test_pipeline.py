@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.pipeline import diagnose_bytes
-from sgdoctor.rules.base import RuleBase, load_rule_base
+from sgdoctor.rules.base import RuleBase, assemble, load_rule_base
 
 
 @pytest.fixture(scope="module")
@@ -161,3 +161,19 @@ def test_an_exception_that_quotes_a_conversation_stays_one(alive: bytes, base: R
     verdict = newest(alive[:ready] + failure, base)
 
     assert verdict.unexplained is not None
+
+
+def test_a_rule_that_takes_too_long_is_named() -> None:
+    slow = {
+        "id": "USR001",
+        "name": "slow",
+        "severity": "fatal",
+        "match": [{"literals": ["aaaaaaaa"], "message": "(a+)+$"}],
+        "title": {"en": "x", "zh": "x"},
+        "cause": {"en": "x", "zh": "x"},
+    }
+
+    verdict = newest(b"RuntimeError: " + b"a" * 5000 + b"!\n", assemble([slow]))
+
+    assert verdict.slow_rules == ("USR001",)
+    assert verdict.diagnoses == ()

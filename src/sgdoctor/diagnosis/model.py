@@ -119,6 +119,7 @@ class Verdict(NamedTuple):
         phases: the course of the start.
         engine: name of the engine, empty when no engine line was seen.
         version: of the engine, empty when unknown; a range such as ``0.5.14-0.5.15`` when only bounds are known.
+        slow_rules: ids of rules whose patterns ran out of time on this log, and were left out.
     """
 
     state: State
@@ -134,3 +135,4 @@ class Verdict(NamedTuple):
     phases: tuple[Phase, ...]
     engine: str
     version: str
+    slow_rules: tuple[str, ...] = ()

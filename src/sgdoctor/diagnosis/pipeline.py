@@ -117,10 +117,12 @@ def judge_attempt(
     reading = SGLANG.read(events)
     if live is not None:
         reading = reading._replace(facts={**reading.facts, **live.facts(place.last_line)})
-    hits = match_attempt(base, events, reading)
+    slow: list[str] = []
+    hits = match_attempt(base, events, reading, slow_rules=slow)
     course = Course.of(events, reading)
     engine = SGLANG.name if reading.recognised else ""
-    return Judged(judge(explain(hits, course), course, quotes, place, engine=engine, live=live), hits)
+    verdict = judge(explain(hits, course), course, quotes, place, engine=engine, live=live)
+    return Judged(verdict._replace(slow_rules=tuple(sorted(slow))), hits)
 
 
 def _lines_of_large(data: Data, base: RuleBase, *, all_attempts: bool) -> tuple[list[Line], int]:

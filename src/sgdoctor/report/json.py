@@ -47,6 +47,7 @@ class _Writer:
             "unexplained": self._evidence(verdict.unexplained) if verdict.unexplained else None,
             "facts": self._facts(verdict.facts),
             "phases": [_phase(phase) for phase in verdict.phases],
+            "slow_rules": list(verdict.slow_rules),
         }
         return data
 

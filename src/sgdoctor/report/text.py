@@ -79,6 +79,9 @@ class _Card(Canvas):
             self.blank()
             self.line(Styled(say(self.lang, "report.would_decide")))
         self._notices(verdict.notices)
+        if verdict.slow_rules:
+            rules = ", ".join(map(printable, verdict.slow_rules))
+            self.line(Styled(say(self.lang, "report.slow_rules", rules=rules), style="yellow"))
         self.blank()
         self._verdict(verdict)
 

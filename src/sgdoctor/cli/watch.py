@@ -172,7 +172,7 @@ def app_module() -> Any:
 def _in_app(app: Any, feed: "Feed", base: "RuleBase", arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.diagnose import exit_code
     from sgdoctor.config import load_config, load_remembered, save_remembered
-    from sgdoctor.gpu.source import best_source
+    from sgdoctor.watching.cards import cards_of
 
     config = load_config()
     options = importlib.import_module("sgdoctor.tui.ports").Options(
@@ -186,7 +186,13 @@ def _in_app(app: Any, feed: "Feed", base: "RuleBase", arguments: argparse.Namesp
         remember=save_remembered,
     )
     session = _session(feed, base)
-    return int(app.run_app(session, _Attentive(best_source(), session), options))
+
+    def watched() -> str:
+        snapshot = session.snapshot()
+        return snapshot.subject.id if snapshot is not None else ""
+
+    cards = cards_of(getattr(feed, "endpoint", None), watched)
+    return int(app.run_app(session, _Attentive(cards, session), options))
 
 
 class _Attentive:

@@ -46,6 +46,7 @@ class ContainerFeed:
     learns = True
 
     def __init__(self, endpoint: Endpoint, target: str, *, lang: str = "en", spool: Spool | None = None) -> None:
+        self.endpoint = endpoint
         self._target = target
         self._lang = lang
         self._spool = spool or Spool()

@@ -86,8 +86,9 @@ class Live:
 
     @property
     def samples(self) -> Mapping[bytes, Event]:
-        """The newest line of each kind that a busy server prints by the million."""
-        return self._intake.samples
+        """The newest line of the newest start of each kind that a busy server prints by the million."""
+        samples = self._intake.samples
+        return {name: event for name, event in samples.items() if event.first >= self._newest_first}
 
     def judge(self, *, tail: bytes = b"", clock: LiveClock | None = None, full: bool = False) -> Verdict:
         """The verdict on the newest start.

@@ -14,7 +14,7 @@ from sgdoctor.watching.feeds import PIECE, Anew, Arrival, Begun, Feed, Output, S
 from sgdoctor.watching.history import History, Key
 from sgdoctor.watching.live import Live
 from sgdoctor.watching.load import LoadMeter
-from sgdoctor.watching.model import AttemptSummary, Lines, Link, Snapshot, Stage, Subject
+from sgdoctor.watching.model import AttemptSummary, Lines, Link, Load, Snapshot, Stage, Subject
 from sgdoctor.watching.stages import Band, Now, ready_in, stages_of
 from sgdoctor.watching.store import LineStore
 
@@ -297,7 +297,7 @@ class Session:
             stages=stages,
             ready_in=ready_in(shown, stages, now, learned.get("ready")) if going_on else None,
             uptime=self._uptime(shown, stages, now) if going_on else None,
-            load=self._meter.load,
+            load=self._meter.load if is_newest else Load(),
             lines=len(self._store),
         )
 

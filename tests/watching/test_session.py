@@ -15,7 +15,7 @@ from sgdoctor.rules.base import RuleBase, load_rule_base
 from sgdoctor.rules.model import Text
 from sgdoctor.watching.feeds import Anew, Arrival, Begun, Output, ScriptFeed, Standing
 from sgdoctor.watching.history import History
-from sgdoctor.watching.model import Link, Snapshot, StageState, Subject
+from sgdoctor.watching.model import Link, Load, Snapshot, StageState, Subject
 from sgdoctor.watching.session import Session
 from tests.conftest import LOGS
 
@@ -199,3 +199,19 @@ def test_no_snapshot_comes_after_stop(base: RuleBase) -> None:
         threading.Event().wait(0.2)
 
         assert len(watcher.snapshots) == count
+
+
+def test_the_load_is_that_of_the_newest_start(base: RuleBase) -> None:
+    served = (LOGS / "real" / "skel27-mfs-0.88.log").read_bytes()
+    failed = CRASH.read_bytes()
+    with watched(base, [(0.0, served + failed)]) as (_, watcher):
+        failing = watcher.wait(ended)
+    with watched(base, [(0.0, failed + served)]) as (session, watcher):
+        serving = watcher.wait(ended)
+        session.show_attempt(1)
+        earlier = watcher.wait(lambda snapshot: snapshot.verdict.attempt == 1)
+
+    assert [len(moment.attempts) for moment in (failing, serving, earlier)] == [2, 2, 2]
+    assert failing.load == Load()
+    assert serving.load.token_usage is not None
+    assert earlier.load == Load()

@@ -95,7 +95,29 @@ class Writer:
                 time.sleep(ahead)
 
 
-class Bench(App[None]):
+class Timed(App[Any]):
+    """Notes when what a key did is painted."""
+
+    handled = False
+    first_paint = 0.0
+
+    def timed(self) -> None:
+        self.painted = asyncio.Event()
+
+    async def run_action(self, *arguments: Any, **named: Any) -> bool:
+        done = await super().run_action(*arguments, **named)
+        self.handled = self.handled or done
+        return done
+
+    def _display(self, screen: Any, renderable: Any) -> None:
+        super()._display(screen, renderable)
+        self.first_paint = self.first_paint or time.perf_counter()
+        if self.handled:
+            self.handled = False
+            self.painted.set()
+
+
+class Bench(Timed):
     def __init__(self, store: LineStore) -> None:
         super().__init__()
         self.pane = LogPane(store)
@@ -132,13 +154,15 @@ class Ticks:
             before, before_waited = now, now_waited
 
 
-async def answered(app: Bench, key: str) -> float:
-    """Seconds from a key to the screen that shows what it did."""
-    done = asyncio.Event()
+async def answered(app: Timed, key: str) -> float | None:
+    """Seconds from a key to the screen that shows what it did; None if it changed nothing."""
+    app.timed()
     began = time.perf_counter()
     app.simulate_key(key)
-    app.call_later(app.call_after_refresh, done.set)
-    await done.wait()
+    try:
+        await asyncio.wait_for(app.painted.wait(), 2)
+    except TimeoutError:
+        return None
     return time.perf_counter() - began
 
 
@@ -162,7 +186,7 @@ async def measured(app: Bench, store: LineStore, name: str, seconds: float, pres
     end = time.perf_counter() + seconds
     place = 0
     while time.perf_counter() < end or place < len(presses):
-        keys.append(await answered(app, presses[place % len(presses)]))
+        keys += [taken] if (taken := await answered(app, presses[place % len(presses)])) is not None else []
         place += 1
         await asyncio.sleep(0.05)
     task.cancel()

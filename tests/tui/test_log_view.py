@@ -288,8 +288,8 @@ FOLDED = [
     "     1 ── start 1 ── server_args=ServerArgs(model_path='m') ───────────────",
     "     2 Load weight begin.",
     " ✔   3 Acceleration is not supported",
-    " ✖   4 Traceback (most recent call last):  ▸ 2 frames · RuntimeErr… SGL201",
-    "     5 Traceback (most recent call last):  ▸ 1 frame · ValueError: another",
+    " ✖   4 Traceback  ▸ 2 frames · RuntimeError: the cache does not fit SGL201",
+    "     5 Traceback  ▸ 1 frame · ValueError: another",
     " ✖  12 Killed child                                                 SGL900",
     "    13 The container ended with 1.",
 ]
@@ -575,6 +575,7 @@ def test_the_selection_is_copied_without_secrets() -> None:
     lines = MemoryLines(["one", "export HF_TOKEN=hf_abcdefghijklmnopqrst", "three"])
 
     async def do(app: PaneApp, pilot: Pilot[None]) -> None:
+        assert app.rows()[1] == "     2 export HF_TOKEN=hf_***"
         await pilot.press("g", "y")
         assert app.clipboard == "one"
         await pilot.press("shift+down", "shift+down", "y")

@@ -11,6 +11,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.worker import get_current_worker
 
+from sgdoctor.report.redact import Redactor, redact
 from sgdoctor.tui.log_filter import LineFilter, Shown
 from sgdoctor.tui.log_paper import DIGITS, LogPaper
 from sgdoctor.tui.log_search import BREATH
@@ -41,6 +42,7 @@ class LogCanvas(LogPaper):
     Args:
         lines: what to show.
         lang: ``en`` or ``zh``.
+        hide: takes secrets out of what is shown and copied; ``str`` leaves them.
     """
 
     class Changed(Message):
@@ -60,8 +62,15 @@ class LogCanvas(LogPaper):
             self.shown = shown
             super().__init__()
 
-    def __init__(self, lines: Lines, *, lang: str = "en", id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(lines, lang=lang, id=id)
+    def __init__(
+        self,
+        lines: Lines,
+        *,
+        lang: str = "en",
+        hide: Redactor = redact,
+        id: str | None = None,  # noqa: A002 - Textual's name
+    ) -> None:
+        super().__init__(lines, lang=lang, hide=hide, id=id)
         self._revision = -1
         self._woken = False
         self._looked = 0.0
@@ -215,6 +224,11 @@ class LogCanvas(LogPaper):
         if lang != self._texts.lang:
             self._texts.lang = lang
             self._retell()
+
+    def hide_with(self, hide: Redactor) -> None:
+        """Takes secrets out of what is shown and copied in another way, for instance one that knows more of them."""
+        self._texts.hide = hide
+        self._retell()
 
     def _retell(self) -> None:
         """Lines read differently now."""

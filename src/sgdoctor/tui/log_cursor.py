@@ -4,7 +4,7 @@ from typing import Final
 
 from textual import events
 
-from sgdoctor.report.redact import redact
+from sgdoctor.report.redact import Redactor, redact
 from sgdoctor.tui.log_canvas import LogCanvas
 from sgdoctor.tui.log_filter import fold_members
 from sgdoctor.tui.log_words import count_log, say_log
@@ -18,8 +18,15 @@ _STEP: Final = 8
 class LogCursor(LogCanvas):
     """Rows with a cursor."""
 
-    def __init__(self, lines: Lines, *, lang: str = "en", id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(lines, lang=lang, id=id)
+    def __init__(
+        self,
+        lines: Lines,
+        *,
+        lang: str = "en",
+        hide: Redactor = redact,
+        id: str | None = None,  # noqa: A002 - Textual's name
+    ) -> None:
+        super().__init__(lines, lang=lang, hide=hide, id=id)
         self._dragging = False
         self._dragged = False
 
@@ -160,7 +167,7 @@ class LogCursor(LogCanvas):
     # ------------------------------------------------------------ copying
 
     def selected_text(self) -> tuple[str, int, int]:
-        """The selected lines, else the one under the cursor, with secrets hidden; how many, and out of how many."""
+        """The selected lines, else the one under the cursor; how many, and out of how many."""
         rows = self._shown.rows
         first, last = self.selected or (self.cursor, self.cursor)
         if not self.count or not first:
@@ -174,10 +181,9 @@ class LogCursor(LogCanvas):
                 numbers += fold_members(self.lines, number)
             if len(numbers) > COPY_MOST:
                 break
-        read = self.lines.raw if self.as_written else self.lines.text
         numbers.sort()
         total = max(len(numbers), rows.index(last) - rows.index(first) + 1)
-        text = "\n".join(redact(read(number)) for number in numbers[:COPY_MOST])
+        text = "\n".join(self._texts.read(number) for number in numbers[:COPY_MOST])
         return text, min(len(numbers), COPY_MOST), total
 
     def action_copy_lines(self) -> None:

@@ -13,6 +13,7 @@ from textual.timer import Timer
 from textual.widgets import Input
 from textual.worker import get_current_worker
 
+from sgdoctor.report.redact import Redactor, redact
 from sgdoctor.tui.log_canvas import LogCanvas
 from sgdoctor.tui.log_filter import EVERYTHING, LineFilter
 from sgdoctor.tui.log_search import BREATH, MOST, Search
@@ -37,6 +38,7 @@ class LogPane(Vertical):
     Args:
         lines: all lines; more may be appended at any time (see ``wake``).
         lang: ``en`` or ``zh``.
+        hide: takes secrets out of what is shown and copied; ``str`` leaves them.
     """
 
     DEFAULT_CSS = """
@@ -59,9 +61,16 @@ class LogPane(Vertical):
             """The newest one is enough."""
             return isinstance(message, LogPane.Searched) and message.search is self.search
 
-    def __init__(self, lines: Lines, *, lang: str = "en", id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(
+        self,
+        lines: Lines,
+        *,
+        lang: str = "en",
+        hide: Redactor = redact,
+        id: str | None = None,  # noqa: A002 - Textual's name
+    ) -> None:
         super().__init__(id=id)
-        self.view = LogView(lines, lang=lang)
+        self.view = LogView(lines, lang=lang, hide=hide)
         self.regex = False
         """Whether the pattern is a regular expression."""
         self._bar = SearchBar()

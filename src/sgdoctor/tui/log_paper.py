@@ -9,6 +9,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from sgdoctor.report.redact import Redactor, redact
 from sgdoctor.tui.log_artist import COLOURS, COMPONENTS, PREFIX, Row, chip_of, draw, gutter_width
 from sgdoctor.tui.log_filter import Shown
 from sgdoctor.tui.log_search import Search
@@ -28,6 +29,7 @@ class LogPaper(ScrollView, can_focus=True):
     Args:
         lines: what to show.
         lang: ``en`` or ``zh``.
+        hide: takes secrets out of what is shown and copied; ``str`` leaves them.
     """
 
     ALLOW_SELECT = False
@@ -55,7 +57,14 @@ class LogPaper(ScrollView, can_focus=True):
     column: reactive[int] = reactive(default=0, repaint=True, init=False)
     """The first column of the text that is seen."""
 
-    def __init__(self, lines: Lines, *, lang: str = "en", id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(
+        self,
+        lines: Lines,
+        *,
+        lang: str = "en",
+        hide: Redactor = redact,
+        id: str | None = None,  # noqa: A002 - Textual's name
+    ) -> None:
         super().__init__(id=id)
         self.search: Search | None = None
         self.cursor = 0
@@ -64,7 +73,7 @@ class LogPaper(ScrollView, can_focus=True):
         """Number of the line at which the selection began; 0 without one."""
         self.flash = 0
         """Number of the line that is pointed at for a moment; 0 for none."""
-        self._texts = Texts(lines, self._is_open, lang)
+        self._texts = Texts(lines, self._is_open, lang, hide)
         self._sheet = Sheet(Shown(lines), self._texts.text)
         self._strips: LRUCache[tuple[object, ...], Strip] = LRUCache(1024)
         self._styles: dict[tuple[str, ...], Style] = {}

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from textual.cache import LRUCache
 
+from sgdoctor.report.redact import Redactor
 from sgdoctor.tui.log_filter import fold_members
 from sgdoctor.tui.log_words import count_log, say_log
 from sgdoctor.watching.model import LineKind, LineMark, Lines
@@ -15,6 +16,8 @@ LONG: Final = 4_096
 """Characters of a line from which on only the few latest are remembered: hundreds would take 100 MiB."""
 _COUNTED: Final = 2_000
 _FRAME: Final = 'File "'
+_INTRODUCTION: Final = "Traceback (most recent call last):"
+_BARE: Final = "Traceback"
 
 
 class Told(NamedTuple):
@@ -40,12 +43,14 @@ class Texts:
         lines: all lines.
         is_open: whether the lines under a head are shown.
         lang: ``en`` or ``zh``.
+        hide: takes secrets out of a text.
     """
 
-    def __init__(self, lines: Lines, is_open: Callable[[int], bool], lang: str) -> None:
+    def __init__(self, lines: Lines, is_open: Callable[[int], bool], lang: str, hide: Redactor) -> None:
         self.lines = lines
         self.lang = lang
         self.as_written = False
+        self.hide = hide
         self._is_open = is_open
         self._told: LRUCache[int, Told] = LRUCache(512)
 
@@ -66,9 +71,13 @@ class Texts:
         """What is drawn of a line: its text."""
         return self.of(number).text
 
+    def read(self, number: int) -> str:
+        """A line alone, without its secrets."""
+        return self.hide(self.lines.raw(number) if self.as_written else self.lines.text(number))
+
     def _tell(self, number: int) -> Told:
         mark = self.lines.mark(number)
-        text = self.lines.raw(number) if self.as_written else self.lines.text(number)
+        text = self.read(number)
         if mark.kind is LineKind.TRACEBACK_HEAD:
             return self._head(number, mark, text)
         if mark.kind is LineKind.BORDER:
@@ -86,9 +95,11 @@ class Texts:
         frames = sum(line.lstrip().startswith(_FRAME) for line in texts)
         counted = count_log(self.lang, "frames", frames) if frames else count_log(self.lang, "folded", len(members))
         # What was raised stands on the last line without an indent.
-        raised = next((line for line in reversed(texts) if line and not line[0].isspace()), "")
+        raised = self.hide(next((line for line in reversed(texts) if line and not line[0].isspace()), ""))
         ruled = mark
         if not mark.rule:
             marks = (self.lines.mark(member) for member in members)
             ruled = next((one for one in marks if one.severity is not None and one.severity.is_diagnosis), mark)
+        # Every head says so, and what follows is worth the room.
+        text = text.removesuffix(_INTRODUCTION).rstrip() or _BARE
         return Told(mark, ruled, f"{text}  ▸ {counted}" + (f" · {raised}" if raised else ""), lasting)

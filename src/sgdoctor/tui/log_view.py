@@ -5,6 +5,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from textual.message import Message
 
+from sgdoctor.report.redact import Redactor, redact
 from sgdoctor.tui.log_canvas import ADVANCE, AT_ONCE
 from sgdoctor.tui.log_cursor import LogCursor
 from sgdoctor.tui.log_filter import ERRORS, EVERYTHING, STAGES, LineFilter, Shown, of_rank, of_rule
@@ -42,8 +43,15 @@ class LogView(LogCursor):
     class SearchEnded(Message):
         """The search is to be forgotten."""
 
-    def __init__(self, lines: Lines, *, lang: str = "en", id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(lines, lang=lang, id=id)
+    def __init__(
+        self,
+        lines: Lines,
+        *,
+        lang: str = "en",
+        hide: Redactor = redact,
+        id: str | None = None,  # noqa: A002 - Textual's name
+    ) -> None:
+        super().__init__(lines, lang=lang, hide=hide, id=id)
         self._back: list[_Where] = []
         self._pending = 0
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from textual.command import CommandPalette
 from textual.pilot import Pilot
-from textual.widgets import OptionList
 
 from sgdoctor.config import Config, Remembered
 from sgdoctor.diagnosis.model import State
@@ -188,8 +187,8 @@ async def test_gpus_at_work_keep_the_session_from_calling_it_stalled() -> None:
         one.app.take_reading(reading_at(21.0, work=3))
         one.app.take_reading(reading_at(21.0, work=80))
 
-        assert 1 == one.session.activity
-        assert "NVIDIA GeForce RTX 3090" == one.session.gpu_name
+        assert one.session.activity == 1
+        assert one.session.gpu_name == "NVIDIA GeForce RTX 3090"
 
 
 # ---------------------------------------------------------------- panes and moving
@@ -204,8 +203,8 @@ async def test_digits_tab_and_clicks_choose_a_pane() -> None:
         await one.pilot.click("#log", offset=(10, 5))
         await one.pilot.pause()
 
-        assert ["startup", "diagnosis", "log", "gpu", "startup", "gpu"] == seen
-        assert "log" == one.app.main.active
+        assert seen == ["startup", "diagnosis", "log", "gpu", "startup", "gpu"]
+        assert one.app.main.active == "log"
 
 
 async def test_a_small_terminal_shows_one_pane_and_tabs() -> None:
@@ -240,7 +239,7 @@ async def test_moving_in_a_pane() -> None:
             await one.press(key)
             at.append(int(pane.scroll_offset.y))
 
-    assert [1, 2, 1] == at[:3]
+    assert at[:3] == [1, 2, 1]
     assert at[3] == at[5] > 5
     assert 0 == at[4] == at[6] == at[8] == at[10]
     assert at[7] == at[9] > 5
@@ -262,9 +261,9 @@ async def test_cards_are_selected_one_after_the_other() -> None:
         await one.press("enter")
         screen = one.app.screen
 
-    assert [0, 1, 2, 2, 1] == chosen
+    assert chosen == [0, 1, 2, 2, 1]
     assert isinstance(screen, DetailScreen)
-    assert 1 == screen.number
+    assert screen.number == 1
 
 
 async def test_cards_follow_the_verdict() -> None:
@@ -346,7 +345,7 @@ async def test_no_evidence_is_said() -> None:
     async with desk(READY, snapshot_of(READY, live=True, uptime=3.0)) as one:
         await one.press("n")
 
-        assert ["There is no evidence to go to."] == one.toasts
+        assert one.toasts == ["There is no evidence to go to."]
 
 
 async def test_harmless_lines_are_folded_and_listed() -> None:
@@ -377,8 +376,8 @@ async def test_starts_are_chosen_from_a_list_and_step_by_step() -> None:
         await one.give(snapshot_of(FAILED, attempts=3, attempt=3))
         await one.press("right_square_bracket", "a", "escape")
 
-        assert [2, None, 2, 1, None] == one.session.shown
-        assert ["There is no other start in this direction."] == one.toasts
+        assert one.session.shown == [2, None, 2, 1, None]
+        assert one.toasts == ["There is no other start in this direction."]
     assert is_list
     assert re.search(r"3 ✖ 20:2\d:\d\d +0:18 +The state cache", shown)
     assert "start 2 of 3" in earlier
@@ -387,10 +386,10 @@ async def test_starts_are_chosen_from_a_list_and_step_by_step() -> None:
 async def test_search_opens_in_the_log() -> None:
     async with desk() as one:
         await one.press("slash", *"sigquit")
-        await one.settled(lambda: one.app.main.log_pane.view.cursor == 140)
+        await one.settled(lambda: one.app.main.log_pane.view.cursor == 6)
         await one.press("enter", "q")
 
-        assert "log" == one.app.main.active
+        assert one.app.main.active == "log"
         assert one.app._exit
 
 
@@ -401,15 +400,15 @@ async def test_the_corrected_flags_are_copied() -> None:
     async with desk() as one:
         await one.press("c")
 
-        assert "--mem-fraction-static 0.92" == one.app.clipboard
-        assert ["Copied: --mem-fraction-static 0.92"] == one.toasts
+        assert one.app.clipboard == "--mem-fraction-static 0.92"
+        assert one.toasts == ["Copied: --mem-fraction-static 0.92"]
 
 
 async def test_nothing_to_copy_is_said() -> None:
     async with desk(READY, snapshot_of(READY, live=True, uptime=3.0)) as one:
         await one.press("c")
 
-        assert ["No corrected flags to copy."] == one.toasts
+        assert one.toasts == ["No corrected flags to copy."]
 
 
 async def test_report_and_log_are_saved_without_secrets(tmp_path: Path) -> None:
@@ -434,7 +433,7 @@ async def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
         await one.press("s")
         await one.settled(lambda: bool(one.toasts))
 
-        assert ["Not saved: File exists"] == one.toasts
+        assert one.toasts == ["Not saved: File exists"]
 
 
 @pytest.mark.parametrize(
@@ -450,7 +449,7 @@ async def test_reserved_keys_show_the_flags_to_type(key: str, name: str) -> None
 
     assert f"{name}: a later version does this" in shown
     assert "--mem-fraction-static 0.92" in shown
-    assert "--mem-fraction-static 0.92" == copied
+    assert copied == "--mem-fraction-static 0.92"
 
 
 async def test_reserved_keys_without_a_diagnosis() -> None:
@@ -486,13 +485,13 @@ async def test_themes_are_gone_through() -> None:
             await one.press("t")
             names.append(one.app.theme)
 
-    assert ["sgdoctor-dark", "sgdoctor-light", "ansi-dark", "ansi-light", "sgdoctor-dark"] == names
+    assert names == ["sgdoctor-dark", "sgdoctor-light", "ansi-dark", "ansi-light", "sgdoctor-dark"]
 
 
 async def test_a_theme_that_does_not_exist_is_said() -> None:
     async with desk(config=Config(theme="pink")) as one:
-        assert ["There is no theme pink."] == one.toasts
-        assert "sgdoctor-dark" == one.app.theme
+        assert one.toasts == ["There is no theme pink."]
+        assert one.app.theme == "sgdoctor-dark"
 
 
 async def test_help_lists_every_key() -> None:
@@ -548,7 +547,7 @@ async def test_leaving_gives_the_exit_code_and_stops_what_was_started(key: str) 
         await one.pilot.press(key)
 
     assert (3 if key != "ctrl+q" else None) == one.app.return_value
-    assert 3 == one.app.code_now()
+    assert one.app.code_now() == 3
     assert one.session.stopped
     assert [Remembered("sgdoctor-dark", "zh", benign=True, pane="log")] == kept
 
@@ -563,9 +562,9 @@ async def test_ctrl_c_leaves_from_a_window_too() -> None:
 async def test_it_begins_as_it_was_left() -> None:
     remembered = Remembered("sgdoctor-light", "zh", benign=True, pane="log")
     async with desk(remembered=remembered) as one:
-        assert ("sgdoctor-light", "zh", True, "log") == (
+        assert (
             one.app.theme, one.app.view.lang, one.app.view.benign, one.app.main.active
-        )  # fmt: skip
+        ) == ("sgdoctor-light", "zh", True, "log")  # fmt: skip
 
 
 async def test_settings_choose_panes_and_keys() -> None:
@@ -578,9 +577,9 @@ async def test_settings_choose_panes_and_keys() -> None:
         await one.press("1")
 
         assert "[keys] fly: there is no such action" in one.toasts
-        assert "" == before
-        assert "--mem-fraction-static 0.92" == one.app.clipboard
-        assert "diagnosis" == one.app.main.active
+        assert before == ""
+        assert one.app.clipboard == "--mem-fraction-static 0.92"
+        assert one.app.main.active == "diagnosis"
     assert "Start-up" not in screen
 
 

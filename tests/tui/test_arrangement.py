@@ -8,10 +8,14 @@ from sgdoctor.tui.arrangement import Shape, arrange, shape_of
 
 
 @given(
-    st.integers(1, 260), st.integers(1, 80), st.sets(st.sampled_from(PANES), min_size=1), st.sampled_from(PANES),
-    st.booleans(), st.integers(3, 30),
-)  # fmt: skip
-def test_panes_tile_the_room(width: int, height: int, shown: set[str], active: str, trouble: bool, rows: int) -> None:
+    st.tuples(st.integers(1, 260), st.integers(1, 80)),
+    st.sets(st.sampled_from(PANES), min_size=1),
+    st.sampled_from(PANES),
+    st.booleans(),
+    st.integers(3, 30),
+)
+def test_panes_tile_the_room(size: tuple[int, int], shown: set[str], active: str, trouble: bool, rows: int) -> None:
+    width, height = size
     shape = shape_of(width, height + 4)
 
     boxes = arrange(shape, width, height, shown=shown, active=active, trouble=trouble, rows=lambda _: rows)
@@ -29,8 +33,13 @@ def test_panes_tile_the_room(width: int, height: int, shown: set[str], active: s
 def test_shapes() -> None:
     sizes = [(20, 5), (80, 24), (120, 36), (120, 40), (200, 50), (200, 20)]
 
-    assert [Shape.TINY, Shape.SINGLE, Shape.WHOLE, Shape.WHOLE, Shape.WIDE, Shape.SINGLE] == [
-        shape_of(*size) for size in sizes
+    assert [shape_of(*size) for size in sizes] == [
+        Shape.TINY,
+        Shape.SINGLE,
+        Shape.WHOLE,
+        Shape.WHOLE,
+        Shape.WIDE,
+        Shape.SINGLE,
     ]
 
 
@@ -44,8 +53,8 @@ def test_trouble_gives_the_diagnosis_the_room() -> None:
         trouble["diagnosis"].height * trouble["diagnosis"].width
         > 2 * calm["diagnosis"].height * calm["diagnosis"].width
     )
-    assert 120 == trouble["log"].width
+    assert trouble["log"].width == 120
 
 
 def test_one_pane_at_a_time_is_the_active_one() -> None:
-    assert ["gpu"] == list(arrange(Shape.SINGLE, 80, 20, shown=PANES, active="gpu", trouble=True, rows=lambda _: 9))
+    assert list(arrange(Shape.SINGLE, 80, 20, shown=PANES, active="gpu", trouble=True, rows=lambda _: 9)) == ["gpu"]

@@ -26,11 +26,11 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         '[keys]\nsave = "S"\nhelp = ["f1", "f2"]\n',
     )
 
-    assert ("light", "zh", 2.0) == (config.theme, config.language, config.gpu_rate)
-    assert ("log", "gpu") == config.panes
+    assert (config.theme, config.language, config.gpu_rate) == ("light", "zh", 2.0)
+    assert config.panes == ("log", "gpu")
     assert Path("/tmp/r") == config.reports
-    assert {"save": ("S",), "help": ("f1", "f2")} == config.keys
-    assert () == config.problems
+    assert config.keys == {"save": ("S",), "help": ("f1", "f2")}
+    assert config.problems == ()
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
 def test_what_is_not_understood_is_named_and_left_out(tmp_path: Path, text: str, named: str) -> None:
     config = read(tmp_path, text)
 
-    assert 1 == len(config.problems)
+    assert len(config.problems) == 1
     assert named in config.problems[0].en
     assert Config() == Config(config.theme, config.language, config.gpu_rate, config.panes, config.keys, config.reports)
 
@@ -58,7 +58,7 @@ def test_what_is_not_understood_is_named_and_left_out(tmp_path: Path, text: str,
 def test_a_mistake_does_not_take_the_rest_away(tmp_path: Path) -> None:
     config = read(tmp_path, 'language = "fr"\ntheme = "light"\n')
 
-    assert "light" == config.theme
+    assert config.theme == "light"
 
 
 def test_what_is_remembered_comes_back(tmp_path: Path) -> None:

@@ -36,51 +36,51 @@ def test_wrapped_text_fits_and_is_whole(text: str, width: int) -> None:
 def test_chinese_is_wrapped_between_characters_and_not_before_a_comma() -> None:
     lines = wrap(Content("状态缓存只有三个槽，不够一个请求使用。"), 18)
 
-    assert ["状态缓存只有三个", "槽，不够一个请求使", "用。"] == [line.plain for line in lines]
+    assert [line.plain for line in lines] == ["状态缓存只有三个", "槽，不够一个请求使", "用。"]
 
 
 def test_markup_and_escapes_of_the_log_stay_text() -> None:
     content = plain("[bold red]x[/] \x1b[31mred\x1b[0m\u202e")
 
-    assert "[bold red]x[/] red" == content.plain
-    assert [] == list(content.spans)
+    assert content.plain == "[bold red]x[/] red"
+    assert list(content.spans) == []
 
 
 def test_backticks_are_coloured_and_odd_ones_left_alone() -> None:
-    assert "use --x now" == prose("use `--x` now").plain
-    assert "a ` b" == prose("a ` b").plain
+    assert prose("use `--x` now").plain == "use --x now"
+    assert prose("a ` b").plain == "a ` b"
 
 
 def test_bars_have_their_width() -> None:
-    assert "━━━━━╸────" == bar(0.55, 10, "").plain
-    assert "──────────" == bar(-1, 10, "").plain
-    assert "━━━━━━━━━━" == bar(7, 10, "").plain
-    assert "█████░░░░░" == blocks([(3, "a"), (2, "b")], 10, 10).plain
-    assert "░░░░" == blocks([], 0, 4).plain
-    assert "   ▁█" == spark([0, 8], 5, "").plain
+    assert bar(0.55, 10, "").plain == "━━━━━╸────"
+    assert bar(-1, 10, "").plain == "──────────"
+    assert bar(7, 10, "").plain == "━━━━━━━━━━"
+    assert blocks([(3, "a"), (2, "b")], 10, 10).plain == "█████░░░░░"
+    assert blocks([], 0, 4).plain == "░░░░"
+    assert spark([0, 8], 5, "").plain == "   ▁█"
 
 
 def test_columns_count_cells() -> None:
-    assert "权重  " == column("权重", 6)
-    assert "  权重" == column("权重", 6, right=True)
-    assert 5 == cell_len(column("状态缓存", 5))
-    assert "" == column("x", 0)
+    assert column("权重", 6) == "权重  "
+    assert column("权重", 6, right=True) == "  权重"
+    assert cell_len(column("状态缓存", 5)) == 5
+    assert column("x", 0) == ""
 
 
 def test_both_ends_of_a_line() -> None:
-    assert "left    right" == spread(Content("left"), Content("right"), 13).plain
-    assert "a long… right" == spread(Content("a long left side"), Content("right"), 13).plain
-    assert "a l…" == spread(Content("a long"), Content("right"), 4).plain
+    assert spread(Content("left"), Content("right"), 13).plain == "left    right"
+    assert spread(Content("a long left side"), Content("right"), 13).plain == "a long… right"
+    assert spread(Content("a long"), Content("right"), 4).plain == "a l…"
 
 
 def test_shortened_lines_say_so() -> None:
     lines = [Content("one"), Content("two"), Content("three")]
 
-    assert ["one", "two…"] == [line.plain for line in shortened(lines, 2, 10)]
+    assert [line.plain for line in shortened(lines, 2, 10)] == ["one", "two…"]
     assert lines == shortened(lines, 3, 10)
-    assert 4 == cut(styled("abcdefgh"), 4).cell_length
+    assert cut(styled("abcdefgh"), 4).cell_length == 4
 
 
 def test_times() -> None:
-    assert ["0:47", "12:05", "1:02:03", "0:00"] == [clock(value) for value in (47.4, 725, 3723, -3)]
-    assert ["0.4 s", "9.9 s", "0:10"] == [took(value) for value in (0.4, 9.9, 9.96)]
+    assert [clock(value) for value in (47.4, 725, 3723, -3)] == ["0:47", "12:05", "1:02:03", "0:00"]
+    assert [took(value) for value in (0.4, 9.9, 9.96)] == ["0.4 s", "9.9 s", "0:10"]

@@ -6,7 +6,7 @@ import pytest
 
 from sgdoctor.tui.app import SgdoctorApp
 from sgdoctor.tui.bindings import keymap
-from sgdoctor.tui.keys import GROUPS, KEYS, Scope, as_markdown, name_of, shown_key, table_with
+from sgdoctor.tui.keys import GROUPS, KEYS, Key, Scope, as_markdown, name_of, shown_key, table_with
 from sgdoctor.tui.log_keys import LOG_KEYS
 from sgdoctor.tui.panes.diagnosis import DiagnosisPane
 from sgdoctor.tui.panes.gpu import GpuPane
@@ -19,17 +19,17 @@ ALL = (*KEYS, *LOG_KEYS)
 def test_no_key_stands_for_two_actions_of_the_app() -> None:
     counts = Counter(entry for key in KEYS for entry in key.keys)
 
-    assert {} == {entry: count for entry, count in counts.items() if count > 1}
+    assert {entry: count for entry, count in counts.items() if count > 1} == {}
 
 
 def test_names_are_unique() -> None:
     counts = Counter(map(name_of, ALL))
 
-    assert {} == {name: count for name, count in counts.items() if count > 1}
+    assert {name: count for name, count in counts.items() if count > 1} == {}
 
 
 @pytest.mark.parametrize("key", KEYS, ids=name_of)
-def test_every_row_has_an_action(key) -> None:
+def test_every_row_has_an_action(key: Key) -> None:
     method = "action_" + key.action.partition("(")[0]
     owners = (SgdoctorApp,) if key.scope is Scope.APP else (Pane, StartupPane, DiagnosisPane, GpuPane)
 
@@ -37,7 +37,7 @@ def test_every_row_has_an_action(key) -> None:
 
 
 @pytest.mark.parametrize("key", ALL, ids=name_of)
-def test_every_row_is_told_in_both_languages(key) -> None:
+def test_every_row_is_told_in_both_languages(key: Key) -> None:
     assert key.help.en
     assert key.help.zh
     assert bool(key.label.en) == bool(key.label.zh)
@@ -47,23 +47,24 @@ def test_a_key_of_the_user_is_taken_from_its_old_owner() -> None:
     table, problems = table_with({"save": ("c",)})
     keys = {name_of(key): key.keys for key in table}
 
-    assert () == problems
-    assert ("c",) == keys["save"]
-    assert () == keys["copy"]
+    assert problems == ()
+    assert keys["save"] == ("c",)
+    assert keys["copy"] == ()
 
 
 def test_unknown_actions_and_clashes_are_named() -> None:
     _, problems = table_with({"fly": ("x",), "save": ("S",), "copy": ("S",)})
 
-    assert ["[keys] fly: there is no such action", "[keys] S stands for both save and copy"] == [
-        problem.en for problem in problems
+    assert [problem.en for problem in problems] == [
+        "[keys] fly: there is no such action",
+        "[keys] S stands for both save and copy",
     ]
 
 
 def test_the_keymap_holds_only_what_was_changed() -> None:
     table, _ = table_with({"save": ("S", "f2")})
 
-    assert {"save": "S,f2"} == keymap(table)
+    assert keymap(table) == {"save": "S,f2"}
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -60,7 +60,7 @@ def watch_plain(session: "Session", lang: str, *, until_ready: bool = False, red
     printer.close(snapshot)
     state = snapshot.verdict.state
     if until_ready:
-        return EXIT_FINE if _serves(snapshot) else exit_code(state) or EXIT_UNDETERMINED
+        return EXIT_FINE if snapshot.serves else exit_code(state) or EXIT_UNDETERMINED
     return exit_code(state)
 
 
@@ -74,18 +74,9 @@ def _is_over(session: "Session", mailbox: "_Mailbox", printer: "_Printer", *, un
     newest = printer.newest
     if newest is None:
         return False
-    if until_ready and (_serves(newest) or (newest.verdict.state is State.FAILED and printer.settled)):
+    if until_ready and (newest.serves or (newest.verdict.state is State.FAILED and printer.settled)):
         return True
     return session.over and mailbox.is_empty and newest is session.snapshot()
-
-
-def _serves(snapshot: Snapshot) -> bool:
-    verdict = snapshot.verdict
-    if any(phase.name is PhaseName.SHUTDOWN for phase in verdict.phases):
-        return False
-    return verdict.state in (State.HEALTHY, State.DEGRADED) and any(
-        phase.name is PhaseName.SERVING for phase in verdict.phases
-    )
 
 
 class _Mailbox:
@@ -298,6 +289,6 @@ def _verdict_line(snapshot: Snapshot, lang: str) -> str:
     label = state_label(verdict.state).in_language(lang)
     summary = verdict.summary.in_language(lang)
     address = _address(verdict)
-    if _serves(snapshot) and address and snapshot.link is Link.FOLLOWING:
+    if snapshot.serves and address and snapshot.link is Link.FOLLOWING:
         return say(lang, "watch.serving", state=label, address=address)
     return f"{label}{'：' if lang == 'zh' else ': '}{summary}"

@@ -2,8 +2,8 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from threading import Thread
 from time import monotonic
@@ -33,12 +33,13 @@ from sgdoctor.tui.screens.explain import ExplainScreen, LaterScreen
 from sgdoctor.tui.screens.help import HelpScreen
 from sgdoctor.tui.screens.watch import WatchScreen
 from sgdoctor.tui.theme import ALIASES, CYCLE, DARK, LIGHT, variables_of
-from sgdoctor.tui.view import Pill, View, evidence_lines, flags_of, pill_of, server_gpus
+from sgdoctor.tui.view import View, evidence_lines, flags_of, server_gpus
 from sgdoctor.tui.words import tell
-from sgdoctor.watching.model import Snapshot
+from sgdoctor.watching.model import Link, Snapshot
 
 _PAINT_SECONDS: Final = 1 / 30
 _TOAST_LONG: Final = 8
+_SETTLED_SECONDS: Final = 1.0
 _AT_WORK: Final = 10
 """Percent: a desktop alone stays below."""
 
@@ -58,10 +59,26 @@ def run_app(session: Session, gpu: GpuSource | None, options: Options) -> int:
         Exception: what went wrong in the app itself, once the terminal is as it was.
     """
     app = SgdoctorApp(session, gpu, options)
-    code = app.run()
+    with _signals(app.leave_at_once):
+        code = app.run()
     if app.broken is not None:
         raise app.broken
     return code if code is not None else app.code_now()
+
+
+@contextmanager
+def _signals(leave: Callable[[], None]) -> Iterator[None]:
+    """Signals leave the app in an orderly way: the terminal is in raw mode and has to be given back as it was."""
+    before = {}
+    # Only the main thread may do this; elsewhere nobody sends signals to.
+    with suppress(ValueError):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            before[number] = signal.signal(number, lambda *_: leave())
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class SgdoctorApp(App[int]):
@@ -107,6 +124,9 @@ class SgdoctorApp(App[int]):
         self._rung = False
         self._painted = 0.0
         self._timer: Timer | None = None
+        self._so_far: tuple[int, State, int] | None = None
+        self._wanted_out = False
+        self._loop_at_work: asyncio.AbstractEventLoop | None = None
         self._place = -1
         self.main = WatchScreen(session.lines, config.panes, remembered.pane)
         for theme in (DARK, LIGHT):
@@ -124,7 +144,10 @@ class SgdoctorApp(App[int]):
 
     def on_ready(self) -> None:
         """Begin to watch."""
-        self._catch_signals()
+        self._loop_at_work = asyncio.get_running_loop()
+        if self._wanted_out:
+            self.action_leave()
+            return
         self.main.show(self.view)
         for problem in self._problems:
             self._tell(printable(problem.in_language(self.view.lang)), severity="warning")
@@ -138,7 +161,6 @@ class SgdoctorApp(App[int]):
 
     def on_unmount(self) -> None:
         """Leave no thread at work, and remember how the app was left."""
-        self._release_signals()
         if self._sampler is not None:
             self._sampler.stop()
         with suppress(Exception):
@@ -161,16 +183,11 @@ class SgdoctorApp(App[int]):
         self.broken = self._exception
         self._close_messages_no_wait()
 
-    def _catch_signals(self) -> None:
-        # The terminal is in raw mode, where Ctrl-C is a key; a signal that was sent must restore it all the same.
-        with suppress(NotImplementedError, RuntimeError, ValueError):
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                asyncio.get_running_loop().add_signal_handler(number, self.action_leave)
-
-    def _release_signals(self) -> None:
-        with suppress(NotImplementedError, RuntimeError, ValueError):
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                asyncio.get_running_loop().remove_signal_handler(number)
+    def leave_at_once(self) -> None:
+        """Leave, from a signal, at any moment: before the app has come up as well."""
+        self._wanted_out = True
+        if self._loop_at_work is not None:
+            self._loop_at_work.call_soon_threadsafe(self.action_leave)
 
     # ------------------------------------------------------------ from other threads
 
@@ -236,11 +253,20 @@ class SgdoctorApp(App[int]):
         snapshot = self.view.snapshot
         if snapshot is None:
             return
-        kind = pill_of(snapshot)
-        if kind is Pill.READY or (kind is Pill.DEGRADED and snapshot.uptime is not None):
+        if snapshot.serves:
             self.exit(0)
-        elif kind is Pill.FAILED:
-            self.exit(self.options.exit_code(State.FAILED))
+        elif snapshot.link is Link.ENDED or snapshot.verdict.state is State.FAILED:
+            # The cause is often printed some lines before the end of its traceback: wait until nothing changes.
+            so_far = (snapshot.verdict.attempt, snapshot.verdict.state, snapshot.lines)
+            if so_far != self._so_far:
+                self._so_far = so_far
+                self.set_timer(_SETTLED_SECONDS, lambda: self._leave_if_still(so_far))
+
+    def _leave_if_still(self, so_far: tuple[int, State, int]) -> None:
+        """It has failed, or its log is over, and nothing was added."""
+        snapshot = self.view.snapshot
+        if snapshot is not None and so_far == self._so_far and not snapshot.serves:
+            self.exit(self.options.exit_code(snapshot.verdict.state) or self.options.exit_code(State.UNDETERMINED))
 
     # ------------------------------------------------------------ panes
 

@@ -500,8 +500,8 @@ def test_there_is_no_jump_to_a_line_that_is_not_there() -> None:
 def test_searching_while_typing() -> None:
     async def do(app: PaneApp, pilot: Pilot[None]) -> None:
         await pilot.press("g", "/", *"line 42")
-        await until(pilot, lambda: app.pane.view.cursor == 42)
-        assert app.rows()[-1].endswith("match 1 of 1")
+        await until(pilot, lambda: app.rows()[-1].endswith("match 1 of 1"))
+        assert app.pane.view.cursor == 42
         await pilot.press("enter", "g", "n")
         await pilot.pause()
         assert app.pane.view.cursor == 42

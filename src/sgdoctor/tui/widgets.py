@@ -106,4 +106,3 @@ class Pane(VerticalScroll):
         """Draw a view; the title follows its language."""
         for drawing in self.query(Drawing):
             drawing.show(view)
-

@@ -1,14 +1,20 @@
 """What is watched and how it is; the verdict under it."""
 
+from typing import Final
+
+from rich.cells import cell_len
 from textual.content import Content
 
+from sgdoctor.report.safe import printable
 from sgdoctor.tui.drawing import BAD, BLANK, MUTED, ODD, clock, cut, plain, prose, shortened, spread, styled, wrap
 from sgdoctor.tui.view import PILLS, Pill, View, pill_of
 from sgdoctor.tui.widgets import Drawing
 from sgdoctor.tui.words import tell, tell_count
 from sgdoctor.watching.model import Link, Snapshot
 
-_GAP = "  "
+_GAP: Final = "  "
+_TITLED: Final = 60
+_LEAST_NAME: Final = 6
 
 
 class Header(Drawing):
@@ -54,11 +60,15 @@ def pill(view: View) -> Content:
 def header_lines(view: View, width: int) -> list[Content]:
     """The header for a width: what does not fit is left out, the least important first."""
     snapshot = view.snapshot
-    name = plain(snapshot.subject.name if snapshot is not None else "", "bold")
-    left = Content.assemble(" ", ("sgdoctor", MUTED), _GAP, name, _GAP, pill(view))
+    state = pill(view)
+    title = Content.assemble(" ", ("sgdoctor", MUTED), _GAP) if width >= _TITLED else Content(" ")
     if snapshot is None:
-        return [cut(left, width), BLANK]
+        return [cut(Content.assemble(title, state), width), BLANK]
     right = styled(f"{_time(view)} ", MUTED)
+    # How it is comes before what it is called: the path of a log can be long.
+    room = width - title.cell_length - state.cell_length - right.cell_length - 2 * len(_GAP)
+    name = plain(_end_of(printable(snapshot.subject.name), room), "bold")
+    left = Content.assemble(title, name, _GAP if name.cell_length else "", state)
     for part in _counters(view, snapshot):
         if left.cell_length + len(_GAP) + part.cell_length + right.cell_length < width:
             left = Content.assemble(left, _GAP, part)
@@ -84,6 +94,17 @@ def header_lines(view: View, width: int) -> list[Content]:
         if second.cell_length + between.cell_length + part.cell_length <= width - 1:
             second = Content.assemble(second, between, part)
     return [spread(left, right, width), second]
+
+
+def _end_of(name: str, room: int) -> str:
+    """A name in ``room`` cells: its end, which tells most of a path; empty where there is no room for that."""
+    if cell_len(name) <= room:
+        return name
+    if room < _LEAST_NAME:
+        return ""
+    while cell_len(name) > room - 1:
+        name = name[1:]
+    return f"…{name}"
 
 
 def _counters(view: View, snapshot: Snapshot) -> list[Content]:

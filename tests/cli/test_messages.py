@@ -22,7 +22,7 @@ def test_both_languages_fill_in_the_same_names() -> None:
 def test_every_message_is_used_and_every_used_message_exists() -> None:
     source = "\n".join(
         path.read_text("utf-8")
-        for folder in ("cli", "report")
+        for folder in ("cli", "report", "diagnosis")
         for path in (Path(__file__).parents[2] / "src" / "sgdoctor" / folder).glob("*.py")
     )
     built = ("severity.", "confidence.", "safety.", "change.", "help.", "diagnose.")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.pipeline import diagnose_bytes
+from sgdoctor.diagnosis.verdict import LiveClock
 from sgdoctor.rules.base import RuleBase, assemble, load_rule_base
 
 
@@ -177,3 +178,74 @@ def test_a_rule_that_takes_too_long_is_named() -> None:
 
     assert verdict.slow_rules == ("USR001",)
     assert verdict.diagnoses == ()
+
+
+ARGUMENTS = b"[2026-11-30 10:40:00] server_args=ServerArgs(model_path='Qwen/Qwen3.5-4B', tp_size=1)\n"
+UNKNOWN = b"""Traceback (most recent call last):
+  File "/x/sglang/srt/managers/scheduler.py", line 3, in run
+ValueError: nobody has ever seen this
+"""
+
+
+def test_a_log_that_stops_in_the_middle_of_a_start_says_what_would_decide(alive: bytes, base: RuleBase) -> None:
+    log = b"".join(alive.splitlines(keepends=True)[:40])
+
+    ended = newest(log, base)
+    followed = diagnose_bytes(log, "x", base, live=LiveClock(1.0, 1.0))[-1]
+
+    assert (State.STARTING, State.STARTING) == (ended.state, followed.state)
+    assert ended.summary.en.startswith("The log ends in the middle of the start (")
+    assert ended.summary.zh.startswith("日志在启动途中结束（")
+    assert ended.would_decide is not None
+    assert "docker inspect -f '{{.State.ExitCode}} {{.State.OOMKilled}}' NAME" in ended.would_decide.zh
+    assert followed.summary.en.startswith("Nothing is wrong so far")
+    assert followed.would_decide is None
+
+
+def test_a_failure_in_a_whole_log_is_new_and_one_in_an_excerpt_needs_the_whole_log(base: RuleBase) -> None:
+    whole = newest(ARGUMENTS + UNKNOWN, base)
+    excerpt = newest(UNKNOWN, base)
+
+    assert (State.UNDETERMINED, State.UNDETERMINED) == (whole.state, excerpt.state)
+    assert whole.would_decide is not None
+    assert "sgdoctor diagnose --format md FILE" in whole.would_decide.en
+    assert excerpt.would_decide is not None
+    assert excerpt.would_decide.en.startswith("What would decide it: the whole log")
+
+
+def test_secrets_are_hidden_among_the_values_and_never_in_the_words_of_a_rule() -> None:
+    secret = "hf_" + "a1B2c3D4e5F6g7H8"
+    text = {"en": "Pass `-e HF_TOKEN=... (or `hf auth login`); it was `{given}`, `--api-key {word}`."}
+    base = assemble(
+        [
+            {
+                "id": "SGL199",
+                "name": "secretive",
+                "severity": "fatal",
+                "match": [{"literals": ["given token"], "message": r"given token (?P<given>\S+) (?P<word>\S+)"}],
+                "captures": {"given": {"type": "str"}, "word": {"type": "str"}},
+                "title": text,
+                "cause": text,
+                "fixes": [
+                    {
+                        "id": "set",
+                        "summary": text,
+                        "changes": [
+                            {"kind": "env.set", "name": "HF_TOKEN", "value": "..."},
+                            {"kind": "env.set", "name": "HF_TOKEN", "value": "{word}"},
+                        ],
+                    }
+                ],
+            }
+        ]
+    )
+    log = f"given token {secret} plainword\n".encode()
+
+    hidden = diagnose_bytes(log, "x", base)[-1].diagnoses[0]
+    shown = diagnose_bytes(log, "x", base, redact=False)[-1].diagnoses[0]
+
+    expected = "Pass `-e HF_TOKEN=... (or `hf auth login`); it was `hf_***`, `--api-key ***`."
+    assert (expected,) * 3 == (hidden.title.en, hidden.cause.en, hidden.fixes[0].summary.en)
+    assert ["...", "***"] == [change.value for change in hidden.fixes[0].changes]
+    assert secret in shown.title.en
+    assert "plainword" == shown.fixes[0].changes[1].value

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdoctor.report.redact import redact, redactor, secrets_in
+from sgdoctor.redaction import redact, redactor, secrets_in
 
 SECRET = "Zx81Kq92Lm73Np64Rs55"
 

@@ -155,7 +155,14 @@ def test_an_unexplained_error_is_quoted() -> None:
     text = printed(of=verdict(state=State.UNDETERMINED, diagnoses=(), unexplained=Evidence(9, "ValueError: who knows")))
 
     assert "9 │ ValueError: who knows" in text
-    assert "What would decide it" in text
+
+
+def test_what_would_decide_stands_before_the_verdict() -> None:
+    text = printed(
+        of=verdict(state=State.UNDETERMINED, diagnoses=(), would_decide=Text("The whole log.", "完整日志。"))
+    )
+
+    assert text.splitlines()[-3] == "The whole log."
 
 
 def test_the_verdict_in_a_pipe_is_one_line_however_long() -> None:

@@ -146,7 +146,9 @@ def _answer(source: "LogSource", base: "RuleBase", arguments: argparse.Namespace
 
     if source.note is not None:
         _warn(source.note.text(lang), lang)
-    return _Answer(source.name, diagnose(source, base, all_attempts=arguments.all_attempts))
+    redact = not arguments.no_redact
+    verdicts = diagnose(source, base, all_attempts=arguments.all_attempts, redact=redact)
+    return _Answer(source.name, verdicts)
 
 
 def _is_stream() -> bool:
@@ -188,15 +190,15 @@ def _watch(live: "LiveInput", base: "RuleBase", writer: "_Writer") -> None:
         if now - last_look < pause or not live.size or not writer.says_changes or live.packed:
             continue
         seen, last_look = live.size, now
-        writer.say_change(live.name, _look(live, base, LiveClock(now - last_output, now - began)))
+        writer.say_change(live.name, _look(live, base, LiveClock(now - last_output, now - began), redact=writer.redact))
 
 
-def _look(live: "LiveInput", base: "RuleBase", clock: "LiveClock") -> "Verdict":
+def _look(live: "LiveInput", base: "RuleBase", clock: "LiveClock", *, redact: bool) -> "Verdict":
     from sgdoctor.diagnosis.pipeline import diagnose_bytes
 
     data = live.map()
     try:
-        return diagnose_bytes(data, live.name, base, live=clock)[-1]
+        return diagnose_bytes(data, live.name, base, live=clock, redact=redact)[-1]
     finally:
         if not isinstance(data, bytes):
             data.close()
@@ -212,7 +214,7 @@ class _Writer:
         self._arguments = arguments
         self._lang = lang
         self._format: str = arguments.format
-        self._redact = not arguments.no_redact
+        self.redact = not arguments.no_redact
         self._several = len(arguments.files) > 1
         self._collected: list[_Answer] = []
         self._state: State | None = None
@@ -247,12 +249,12 @@ class _Writer:
             from sgdoctor.report.sarif import as_sarif
 
             results = [(answer.name, answer.verdicts[-1]) for answer in self._collected]
-            _print_json(as_sarif(results, self._lang, redact=self._redact))
+            _print_json(as_sarif(results, self._lang, redact=self.redact))
         elif self._format == "md":
             from sgdoctor.report.markdown import as_markdown
 
             pages = [
-                as_markdown(verdict, answer.name, self._lang, redact=self._redact)
+                as_markdown(verdict, answer.name, self._lang, redact=self.redact)
                 for answer in self._collected
                 for verdict in answer.verdicts
             ]
@@ -273,7 +275,7 @@ class _Writer:
             facts=self._arguments.facts,
             phases=self._arguments.phases,
             notices=self._arguments.notices,
-            redact=self._redact,
+            redact=self.redact,
         )
         print_verdict(self._console, verdict, name, options)
 
@@ -283,7 +285,7 @@ class _Writer:
         documents = []
         for answer in self._collected:
             *earlier, newest = (
-                as_data(verdict, answer.name, self._lang, redact=self._redact) for verdict in answer.verdicts
+                as_data(verdict, answer.name, self._lang, redact=self.redact) for verdict in answer.verdicts
             )
             if self._arguments.all_attempts:
                 newest["earlier_attempts"] = earlier

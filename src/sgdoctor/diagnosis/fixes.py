@@ -8,9 +8,10 @@ from sgdoctor.diagnosis.evidence import printable
 from sgdoctor.diagnosis.explain import Finding
 from sgdoctor.diagnosis.model import Fix
 from sgdoctor.launch.change import Change
+from sgdoctor.redaction import Redactor, hidden_value, unredacted
 from sgdoctor.rules.conditions import holds
 from sgdoctor.rules.model import FixSpec, Rule, Text
-from sgdoctor.rules.template import fill, fill_value, placeholders
+from sgdoctor.rules.template import Guard, fill, fill_value, placeholders
 from sgdoctor.rules.versions import applies
 
 
@@ -27,14 +28,27 @@ def names_of(finding: Finding, course: Course) -> dict[str, Any]:
     }
 
 
-def fill_text(text: Text, names: Mapping[str, Any]) -> Text:
-    """A text of a rule with the names filled in; harmless to a terminal, whatever stood in the log."""
-    return Text(printable(fill(text.en, names)), printable(fill(text.zh, names)))
+def fill_text(text: Text, names: Mapping[str, Any], hide: Redactor = unredacted) -> Text:
+    """A text of a rule with the names filled in; harmless to a terminal, whatever stood in the log.
+
+    Args:
+        text: of a rule.
+        names: values by name.
+        hide: applied to the values, never to the rule's own words.
+    """
+    guard = _guard(hide)
+    return Text(printable(fill(text.en, names, guard)), printable(fill(text.zh, names, guard)))
 
 
-def fixes_for(rule: Rule, names: Mapping[str, Any]) -> tuple[Fix, ...]:
-    """The fixes of ``rule`` that apply, in the order of the rule."""
-    return tuple(_fix(spec, names) for spec in rule.fixes if _applies(spec, names))
+def fixes_for(rule: Rule, names: Mapping[str, Any], hide: Redactor = unredacted) -> tuple[Fix, ...]:
+    """The fixes of ``rule`` that apply, in the order of the rule; ``hide`` as in ``fill_text``."""
+    return tuple(_fix(spec, names, hide) for spec in rule.fixes if _applies(spec, names))
+
+
+def _guard(hide: Redactor, before: str = "") -> Guard | None:
+    if hide is unredacted:
+        return None
+    return lambda value, words: hidden_value(value, before + words, hide)
 
 
 def _applies(spec: FixSpec, names: Mapping[str, Any]) -> bool:
@@ -47,21 +61,22 @@ def _applies(spec: FixSpec, names: Mapping[str, Any]) -> bool:
     return all(optional or names.get(name) is not None for name, _, optional in placeholders(spec.summary.en))
 
 
-def _fix(spec: FixSpec, names: Mapping[str, Any]) -> Fix:
+def _fix(spec: FixSpec, names: Mapping[str, Any], hide: Redactor) -> Fix:
     return Fix(
         id=spec.id,
-        summary=fill_text(spec.summary, names),
-        effect=fill_text(spec.effect, names),
-        changes=tuple(change for entry in spec.changes if (change := _change(entry, names)) is not None),
+        summary=fill_text(spec.summary, names, hide),
+        effect=fill_text(spec.effect, names, hide),
+        changes=tuple(change for entry in spec.changes if (change := _change(entry, names, hide)) is not None),
         safety=spec.safety,
         verify=spec.verify,
     )
 
 
-def _change(change: Change, names: Mapping[str, Any]) -> Change | None:
+def _change(change: Change, names: Mapping[str, Any], hide: Redactor) -> Change | None:
     """The change with its value filled in; None where the log lacks what it needs."""
-    name = fill_value(change.name, names)
-    value = None if change.value is None else fill_value(change.value, names)
+    name = fill_value(change.name, names, _guard(hide))
+    # The name in front of it (`--api-key`) says whether the value is a secret.
+    value = None if change.value is None else fill_value(change.value, names, _guard(hide, f"{name}="))
     if name is None or (value is None and change.value is not None):
         return None
     return change._replace(name=printable(name), value=None if value is None else printable(value))

@@ -120,6 +120,7 @@ class Verdict(NamedTuple):
         engine: name of the engine, empty when no engine line was seen.
         version: of the engine, empty when unknown; a range such as ``0.5.14-0.5.15`` when only bounds are known.
         slow_rules: ids of rules whose patterns ran out of time on this log, and were left out.
+        would_decide: what would tell what this log does not; None where nothing is missing.
     """
 
     state: State
@@ -136,3 +137,4 @@ class Verdict(NamedTuple):
     engine: str
     version: str
     slow_rules: tuple[str, ...] = ()
+    would_decide: Text | None = None

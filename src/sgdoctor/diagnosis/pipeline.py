@@ -45,7 +45,12 @@ _LEAD: Final = 32 << 10
 
 
 def diagnose(
-    source: LogSource, base: RuleBase, *, all_attempts: bool = False, live: LiveClock | None = None
+    source: LogSource,
+    base: RuleBase,
+    *,
+    all_attempts: bool = False,
+    live: LiveClock | None = None,
+    redact: bool = True,
 ) -> list[Verdict]:
     """The verdicts on a log that is open.
 
@@ -53,12 +58,13 @@ def diagnose(
         source: the log.
         base: the rules.
         all_attempts: whether every start is judged, or only the newest.
-        live: clocks, while the log is still being written.
+        live: clocks, while the log is still being written; None for a log that ends where it ends.
+        redact: whether secrets among the values in texts of rules are hidden.
 
     Returns:
         One verdict for each start that was judged, the newest last; never empty.
     """
-    return diagnose_bytes(source.data, source.name, base, all_attempts=all_attempts, live=live)
+    return diagnose_bytes(source.data, source.name, base, all_attempts=all_attempts, live=live, redact=redact)
 
 
 def diagnose_bytes(
@@ -68,6 +74,7 @@ def diagnose_bytes(
     *,
     all_attempts: bool = False,
     live: LiveClock | None = None,
+    redact: bool = True,
 ) -> list[Verdict]:
     """As ``diagnose``, for the bytes of a log."""
     if len(data) <= WHOLE_BELOW:
@@ -86,8 +93,10 @@ def diagnose_bytes(
         part = events[slices[index]]
         end = events[slices[index + 1].start].first - 1 if index + 1 < len(slices) else last_line
         place = Place(attempts - len(slices) + index + 1, attempts, part[0].first if part else 1, end)
-        verdicts.append(judge_attempt(part, place, base, quotes, live if index == len(slices) - 1 else None).verdict)
-    return verdicts or [judge_attempt([], Place(1, 1, 1, max(1, last_line)), base, quotes, live).verdict]
+        clock = live if index == len(slices) - 1 else None
+        verdicts.append(judge_attempt(part, place, base, quotes, clock, ended=live is None, redact=redact).verdict)
+    place = Place(1, 1, 1, max(1, last_line))
+    return verdicts or [judge_attempt([], place, base, quotes, live, ended=live is None, redact=redact).verdict]
 
 
 class Judged(NamedTuple):
@@ -103,7 +112,14 @@ class Judged(NamedTuple):
 
 
 def judge_attempt(
-    events: Sequence[Event], place: Place, base: RuleBase, quotes: Quotes, live: LiveClock | None
+    events: Sequence[Event],
+    place: Place,
+    base: RuleBase,
+    quotes: Quotes,
+    live: LiveClock | None,
+    *,
+    ended: bool = False,
+    redact: bool = True,
 ) -> Judged:
     """The verdict on one start.
 
@@ -113,6 +129,8 @@ def judge_attempt(
         base: the rules.
         quotes: lines of the log.
         live: clocks, while the log is still being written.
+        ended: whether nothing more will be written to the log.
+        redact: whether secrets among the values in texts of rules are hidden.
     """
     reading = SGLANG.read(events)
     if live is not None:
@@ -121,7 +139,7 @@ def judge_attempt(
     hits = match_attempt(base, events, reading, slow_rules=slow)
     course = Course.of(events, reading)
     engine = SGLANG.name if reading.recognised else ""
-    verdict = judge(explain(hits, course), course, quotes, place, engine=engine, live=live)
+    verdict = judge(explain(hits, course), course, quotes, place, engine=engine, live=live, ended=ended, redact=redact)
     return Judged(verdict._replace(slow_rules=tuple(sorted(slow))), hits)
 
 

@@ -11,6 +11,7 @@ from sgdoctor.diagnosis.fixes import fill_text, fixes_for, names_of
 from sgdoctor.diagnosis.model import Consequence, Diagnosis, Notice, State, Verdict
 from sgdoctor.engines.base import Fact, PhaseName
 from sgdoctor.logs.event import Event, EventKind
+from sgdoctor.redaction import Redactor, redactor_of
 from sgdoctor.rules.model import Confidence, Severity, Text
 
 _MAX_EVIDENCE: Final = 5
@@ -78,6 +79,8 @@ def judge(
     *,
     engine: str,
     live: LiveClock | None = None,
+    ended: bool = False,
+    redact: bool = True,
 ) -> Verdict:
     """The verdict on one attempt.
 
@@ -88,8 +91,11 @@ def judge(
         place: where it stands in the log.
         engine: name of the engine whose lines it holds; empty if none.
         live: clocks while the log is being written.
+        ended: whether nothing more will be written to the log.
+        redact: whether secrets among the values in texts are hidden; evidence and facts are as in the log.
     """
-    diagnoses = tuple(_diagnosis(finding, course, quotes) for finding in explanation.diagnoses)
+    hide = redactor_of({name: fact.value for name, fact in course.reading.facts.items()}, redact=redact)
+    diagnoses = tuple(_diagnosis(finding, course, quotes, hide) for finding in explanation.diagnoses)
     unknown = _unknown_exception(explanation, course)
     died = _died(explanation, course, unknown)
     state = _state(diagnoses, course, unknown, live, died=died)
@@ -107,14 +113,17 @@ def judge(
         last_line=place.last_line,
         summary=wording.EMPTY,
         diagnoses=diagnoses,
-        notices=tuple(_notice(finding, course) for finding in explanation.notices),
+        notices=tuple(_notice(finding, course, hide) for finding in explanation.notices),
         unexplained=unexplained,
         facts=course.reading.facts,
         phases=course.reading.phases,
         engine=engine,
         version=_version(course.reading.facts),
     )
-    return verdict._replace(summary=_summary(verdict, explanation, course, live, died=died))
+    return verdict._replace(
+        would_decide=_would_decide(verdict, course, ended=ended),
+        summary=_summary(verdict, explanation, course, live, died=died, ended=ended),
+    )
 
 
 # ---------------------------------------------------------------- state
@@ -212,21 +221,21 @@ def _first_sign(explanation: Explanation, course: Course) -> Event | None:
 # ---------------------------------------------------------------- parts of a verdict
 
 
-def _diagnosis(finding: Finding, course: Course, quotes: Quotes) -> Diagnosis:
+def _diagnosis(finding: Finding, course: Course, quotes: Quotes, hide: Redactor) -> Diagnosis:
     rule = finding.rule
     names = names_of(finding, course)
     return Diagnosis(
         rule=rule,
         severity=finding.severity,
         confidence=finding.confidence,
-        title=fill_text(rule.title, names),
-        cause=fill_text(rule.cause, names),
+        title=fill_text(rule.title, names, hide),
+        cause=fill_text(rule.cause, names, hide),
         evidence=tuple(
             evidence for number in _evidence_lines(finding) if (evidence := quotes.evidence(number)) is not None
         ),
         ranks=finding.ranks,
-        consequences=tuple(_consequences(finding, course)),
-        fixes=fixes_for(rule, names),
+        consequences=tuple(_consequences(finding, course, hide)),
+        fixes=fixes_for(rule, names, hide),
         occurrences=len(finding.hits),
     )
 
@@ -237,19 +246,19 @@ def _evidence_lines(finding: Finding) -> list[int]:
     return list(dict.fromkeys(numbers))[:_MAX_EVIDENCE]
 
 
-def _consequences(finding: Finding, course: Course) -> Iterable[Consequence]:
+def _consequences(finding: Finding, course: Course, hide: Redactor) -> Iterable[Consequence]:
     for below in finding.followed[:_MAX_CONSEQUENCES]:
         names = names_of(below, course)
-        yield Consequence(below.rule.id, fill_text(below.rule.title, names), below.first.event.line.number)
+        yield Consequence(below.rule.id, fill_text(below.rule.title, names, hide), below.first.event.line.number)
 
 
-def _notice(finding: Finding, course: Course) -> Notice:
+def _notice(finding: Finding, course: Course, hide: Redactor) -> Notice:
     names = names_of(finding, course)
     return Notice(
         rule=finding.rule.id,
         severity=finding.severity,
-        title=fill_text(finding.rule.title, names),
-        cause=fill_text(finding.rule.cause, names),
+        title=fill_text(finding.rule.title, names, hide),
+        cause=fill_text(finding.rule.cause, names, hide),
         line=finding.first.event.line.number,
         occurrences=len(finding.hits),
     )
@@ -268,7 +277,22 @@ def _version(facts: Mapping[str, Fact]) -> str:
     return f">={low}" if low else f"<={high}" if high else ""
 
 
-def _summary(verdict: Verdict, explanation: Explanation, course: Course, live: LiveClock | None, *, died: bool) -> Text:
+def _would_decide(verdict: Verdict, course: Course, *, ended: bool) -> Text | None:
+    """What would tell what this log does not."""
+    if verdict.state is State.STARTING and ended:
+        return wording.after_the_end(_patience(course))
+    if verdict.state is not State.UNDETERMINED or not course.events:
+        return None
+    # The engine prints its arguments when a start begins, so that this one is seen from there on.
+    whole = any(name.startswith("args.") for name in verdict.facts)
+    if whole and verdict.unexplained is not None:
+        return wording.NEW_FAILURE
+    return None if verdict.diagnoses else wording.WHOLE_LOG
+
+
+def _summary(
+    verdict: Verdict, explanation: Explanation, course: Course, live: LiveClock | None, *, died: bool, ended: bool
+) -> Text:
     first = verdict.diagnoses[0] if verdict.diagnoses else None
     phase = verdict.phases[-1].name if verdict.phases else None
     line = verdict.unexplained.line if verdict.unexplained else None
@@ -289,7 +313,7 @@ def _summary(verdict: Verdict, explanation: Explanation, course: Course, live: L
             assert live is not None
             return wording.stalled(phase, live.idle_seconds, _patience(course))
         case State.STARTING:
-            return wording.starting(phase)
+            return wording.ends_while_starting(phase) if ended else wording.starting(phase)
         case State.UNDETERMINED:
             if not course.events:
                 return wording.EMPTY

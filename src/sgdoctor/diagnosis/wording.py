@@ -5,6 +5,7 @@ from typing import Final
 
 from sgdoctor.diagnosis.model import Diagnosis, State
 from sgdoctor.engines.base import PhaseName
+from sgdoctor.messages import MESSAGES
 from sgdoctor.rules.model import Text
 
 PHASES: Final[Mapping[PhaseName, Text]] = {
@@ -91,6 +92,27 @@ def starting(phase: PhaseName | None) -> Text:
     )
 
 
+def ends_while_starting(phase: PhaseName | None) -> Text:
+    """A log that ends before the server was ready, without an error."""
+    label = phase_label(phase)
+    return Text(
+        f"The log ends in the middle of the start ({label.en}), without an error.",
+        f"日志在启动途中结束（{label.zh}），没有错误。",
+    )
+
+
+def after_the_end(patience: float) -> Text:
+    """What tells a start that goes on from one that was cut off."""
+    normal = duration(patience)
+    return Text(
+        f"Is the server still running? Then wait: up to {normal.en} without a line is normal here. If its container is "
+        "gone, it was killed; its name in place of NAME, this says by what: "
+        "`docker inspect -f '{{.State.ExitCode}} {{.State.OOMKilled}}' NAME`",
+        f"服务还在运行吗？在运行就等待：这个阶段 {normal.zh}以内没有输出属于正常。如果容器已经退出，说明它被终止了；"
+        "把 NAME 换成容器名，可查看原因：`docker inspect -f '{{.State.ExitCode}} {{.State.OOMKilled}}' NAME`",
+    )
+
+
 def stalled(phase: PhaseName | None, idle: float, patience: float) -> Text:
     """No output for longer than this phase ever takes."""
     label, quiet, normal = phase_label(phase), duration(idle), duration(patience)
@@ -127,6 +149,13 @@ def undetermined(first: Diagnosis | None, line: int | None, *, failed: bool, rec
     )
 
 
+WHOLE_LOG: Final = Text(*MESSAGES["report.would_decide"])
+NEW_FAILURE: Final = Text(
+    "The log is complete, so this failure is new to sgdoctor. `sgdoctor diagnose --format md FILE` writes a report for "
+    "an issue; `sgdoctor rules new NAME` begins a rule of your own.",
+    "日志是完整的，所以这是 sgdoctor 还不认识的故障。`sgdoctor diagnose --format md FILE` 可生成用于提交 issue 的报告；"
+    "`sgdoctor rules new NAME` 可开始编写您自己的规则。",
+)
 EMPTY: Final = Text("The log is empty.", "日志是空的。")
 
 

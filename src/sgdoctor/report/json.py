@@ -47,12 +47,13 @@ class _Writer:
             "unexplained": self._evidence(verdict.unexplained) if verdict.unexplained else None,
             "facts": self._facts(verdict.facts),
             "phases": [_phase(phase) for phase in verdict.phases],
+            "would_decide": self._text(verdict.would_decide) if verdict.would_decide else None,
             "slow_rules": list(verdict.slow_rules),
         }
         return data
 
     def _text(self, text: Text) -> str:
-        return self._hide(text.in_language(self._lang))
+        return text.in_language(self._lang)
 
     def _evidence(self, evidence: Evidence) -> dict[str, Any]:
         return {
@@ -93,8 +94,8 @@ class _Writer:
             "changes": [
                 {
                     "kind": change.kind,
-                    "name": self._hide(change.name),
-                    "value": None if change.value is None else self._hide(change.value),
+                    "name": change.name,
+                    "value": change.value,
                 }
                 for change in fix.changes
             ],

@@ -84,7 +84,7 @@ class _Page:
 
     def _fix(self, number: int, fix: Fix) -> list[str]:
         lines = [f"{number}. {self._text(fix.summary)} ({say(self._lang, f'safety.{fix.safety}')})"]
-        lines += [f"   - {_code(self._hide(printable(change_text(change, self._lang))))}" for change in fix.changes]
+        lines += [f"   - {_code(printable(change_text(change, self._lang)))}" for change in fix.changes]
         if effect := self._text(fix.effect):
             lines.append(f"   - {say(self._lang, 'report.cost', text=effect)}")
         return lines
@@ -126,7 +126,7 @@ class _Page:
 
     def _text(self, text: Text) -> str:
         """A text of a rule: what stands between backticks is code, the rest prose."""
-        parts = self._hide(printable(text.in_language(self._lang))).split("`")
+        parts = printable(text.in_language(self._lang)).split("`")
         if len(parts) % 2 == 0:
             return _escaped("`".join(parts).replace("`", "'"))
         return "".join(_code(part) if index % 2 else _escaped(part) for index, part in enumerate(parts))

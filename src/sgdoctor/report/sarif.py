@@ -79,7 +79,7 @@ class _Results:
     def diagnosis(self, diagnosis: Diagnosis) -> dict[str, Any]:
         parts = [self._text(diagnosis.title), self._text(diagnosis.cause)]
         for number, fix in enumerate(diagnosis.fixes, 1):
-            changes = "; ".join(self._hide(printable(change_text(change, self._lang))) for change in fix.changes)
+            changes = "; ".join(printable(change_text(change, self._lang)) for change in fix.changes)
             parts.append(f"{number}. {self._text(fix.summary)}" + (f" ({changes})" if changes else ""))
         locations = [self._location(evidence) for evidence in diagnosis.evidence]
         result: dict[str, Any] = {
@@ -123,7 +123,7 @@ class _Results:
         }
 
     def _text(self, text: Text) -> str:
-        return self._hide(printable(text.in_language(self._lang)))
+        return printable(text.in_language(self._lang))
 
 
 def _uri(name: str) -> str:

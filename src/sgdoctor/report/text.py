@@ -75,13 +75,13 @@ class _Card(Canvas):
                 self._further(diagnosis)
         if verdict.unexplained is not None:
             self._unexplained(verdict.unexplained, verdict.state)
-        elif verdict.state is State.UNDETERMINED and not verdict.diagnoses:
-            self.blank()
-            self.line(Styled(say(self.lang, "report.would_decide")))
         self._notices(verdict.notices)
         if verdict.slow_rules:
             rules = ", ".join(map(printable, verdict.slow_rules))
             self.line(Styled(say(self.lang, "report.slow_rules", rules=rules), style="yellow"))
+        if verdict.would_decide is not None:
+            self.blank()
+            self.line(self.styled(self._text(verdict.would_decide)))
         self.blank()
         self._verdict(verdict)
 
@@ -136,7 +136,7 @@ class _Card(Canvas):
         line.append(f" [{safety}]", style=_SAFETY_STYLES.get(fix.safety, ""))
         self.line(line, 4, Styled(f"{number}. "))
         for change in fix.changes:
-            self.line(Styled(self._hide(printable(change_text(change, self.lang))), style="bold cyan"), 9)
+            self.line(Styled(printable(change_text(change, self.lang)), style="bold cyan"), 9)
         effect = self._text(fix.effect)
         if effect:
             self.line(self.styled(say(self.lang, "report.cost", text=effect), "dim"), 7)
@@ -173,8 +173,6 @@ class _Card(Canvas):
         key = "report.unexplained" if state is State.UNDETERMINED else "report.unexplained_exception"
         self.line(Styled(f"{self.glyphs.unknown} ", style="bold magenta") + Styled(say(self.lang, key), style="bold"))
         self._quotes((evidence,))
-        if state is State.UNDETERMINED:
-            self.line(Styled(say(self.lang, "report.would_decide"), style="dim"), 2)
 
     def _notices(self, notices: Sequence[Notice]) -> None:
         harmless = [notice for notice in notices if notice.severity is Severity.BENIGN]
@@ -257,7 +255,7 @@ class _Card(Canvas):
             self.console.print(line, no_wrap=True, crop=False, overflow="ignore")
 
     def _text(self, text: Text) -> str:
-        return self._hide(printable(text.in_language(self.lang)))
+        return printable(text.in_language(self.lang))
 
 
 def _is_told(name: str, fact: Fact) -> bool:

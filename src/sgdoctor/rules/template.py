@@ -3,10 +3,13 @@
 Not ``str.format``: that walks attributes and indices, and what is filled in comes from a log.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from sgdoctor.patterns import lazy_pattern
+
+Guard = Callable[[str, str], str]
+"""Gives an inserted value as it may be shown; called with the value and the text in front of it."""
 
 MAX_VALUE: Final = 200
 """Characters of one inserted value."""
@@ -27,23 +30,24 @@ def safe(text: str) -> str:
     return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
 
 
-def fill(text: str, names: Mapping[str, Any]) -> str:
+def fill(text: str, names: Mapping[str, Any], guard: Guard | None = None) -> str:
     """A text with its names filled in.
 
     Args:
         text: with ``{name}``, ``[[ ... ]]``, and ``{{`` and ``}}`` for braces.
         names: values by name, dots included; a name that is not there, or is None, is unknown.
+        guard: hides what must not be shown of a value.
 
     Returns:
         The text; a part between ``[[`` and ``]]`` is left out when one of its names is unknown, an unknown name
         elsewhere becomes ``?``.
     """
-    return "".join(_filled(text, names, optional=False)[0])
+    return "".join(_filled(text, names, guard, optional=False)[0])
 
 
-def fill_value(text: str, names: Mapping[str, Any]) -> str | None:
+def fill_value(text: str, names: Mapping[str, Any], guard: Guard | None = None) -> str | None:
     """The value of a change with its names filled in; None where one of them is unknown."""
-    parts, known = _filled(text, names, optional=False)
+    parts, known = _filled(text, names, guard, optional=False)
     return "".join(parts) if known else None
 
 
@@ -92,7 +96,7 @@ def mistakes(text: str) -> list[str]:
     return wrong
 
 
-def _filled(text: str, names: Mapping[str, Any], *, optional: bool) -> tuple[list[str], bool]:
+def _filled(text: str, names: Mapping[str, Any], guard: Guard | None, *, optional: bool) -> tuple[list[str], bool]:
     """Pieces of the filled text, and whether every name outside of ``[[ ]]`` was known."""
     parts: list[str] = []
     known = True
@@ -105,9 +109,11 @@ def _filled(text: str, names: Mapping[str, Any], *, optional: bool) -> tuple[lis
         elif token["name"]:
             shown = _shown(names.get(token["name"]), token["spec"] or "")
             known = known and shown is not None
+            if shown is not None and guard is not None:
+                shown = guard(shown, "".join(parts))
             parts.append("?" if shown is None else shown)
         elif token[0] == "[[" and not optional and (end := text.find("]]", position)) >= 0:
-            inner, inner_known = _filled(text[position:end], names, optional=True)
+            inner, inner_known = _filled(text[position:end], names, guard, optional=True)
             parts += inner if inner_known else ()
             position = end + 2
         else:

@@ -14,6 +14,10 @@ from sgdoctor.engines.sglang.versions import version_key
 
 _ROUNDING_GIB: Final = 0.005
 """Printed sizes are rounded to 0.01 GiB."""
+_SPARE_GIB: Final = 1.0
+"""What should stay free for working memory once the pools are made."""
+_SMALLEST_STEP: Final = 0.02
+_SMALLEST_CHUNK: Final = 512
 _PADDED_SINCE: Final = "0.5.17"
 """From here on the state cache reserves one slot that serves no request."""
 
@@ -148,3 +152,44 @@ def kv_fraction_min(known: Figures, printed: float | None) -> float | None:
     if known.pre is None or known.post is None or known.pre <= 0:
         return None
     return round(_rounded_up(1 - (known.post - _ROUNDING_GIB) / known.pre), 2)
+
+
+def fraction_floor(kv_minimum: float | None, state_minimum: float | None, *, hybrid: bool) -> float | None:
+    """Smallest fraction at which the pools can still be made beside these weights; None if not computable.
+
+    Args:
+        kv_minimum: what ``kv_fraction_min`` gave.
+        state_minimum: what ``state_fraction_min`` gave.
+        hybrid: whether the model has a state cache as well; without its minimum nothing can be said.
+    """
+    if kv_minimum is None or (hybrid and state_minimum is None):
+        return None
+    return max(kv_minimum, state_minimum or 0.0)
+
+
+def fraction_lower(value: Callable[[str], Any], floor: float | None) -> float | None:
+    """A lower fraction (hundredths) that leaves about 1 GiB of working memory, or what an allocation lacked.
+
+    Args:
+        value: gives a fact by its name, None for an unknown one.
+        floor: what ``fraction_floor`` gave.
+
+    Returns:
+        The fraction; None if the one in force or its floor is unknown, or where there is no room above the floor.
+    """
+    fraction, pre = value("fraction"), value("mem_before_weights_gib")
+    if not isinstance(fraction, int | float) or floor is None or not pre or round(fraction - floor, 4) < 0.01:
+        return None
+    measured = (value(name) for name in ("available_gpu_mem_gib", "mem_after_graphs_gib", "mem_after_pools_gib"))
+    left = next((free for free in measured if free is not None), pre * (1 - fraction))
+    tried, free = value("oom_tried_mib"), value("oom_free_mib")
+    lacking = (tried - free) / 1024 if tried is not None and free is not None else 0.0
+    step = max(_SMALLEST_STEP, (_SPARE_GIB - left) / pre, lacking / pre)
+    return float(round(max(floor, math.floor((fraction - step) * 100 + 1e-9) / 100), 2))
+
+
+def chunk_half(chunk: Any) -> int | None:
+    """Half of a prefill chunk (tokens), the next power of two below; None if it is unknown or small already."""
+    if not isinstance(chunk, int) or chunk <= _SMALLEST_CHUNK:
+        return None
+    return max(_SMALLEST_CHUNK, 1 << ((chunk // 2).bit_length() - 1))

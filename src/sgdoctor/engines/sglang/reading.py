@@ -233,11 +233,18 @@ def _finish(attempt: Attempt) -> Reading:
         line = book.line("state_slots_needed", "args.mamba_radix_cache_strategy", "state_slots")
         book.add_derived("state_slots_needed", needed, line)
     known = memory.figures(book.value, slots_from_pool=book.value("state_gib") is not None, high=bounds.high)
-    if hybrid:
-        line = book.line("state_slots", "mem_after_weights_gib")
-        book.add_derived("state_fraction_min", memory.state_fraction_min(known), line)
+    state_minimum = memory.state_fraction_min(known) if hybrid else None
+    book.add_derived("state_fraction_min", state_minimum, book.line("state_slots", "mem_after_weights_gib"))
     minimum = memory.kv_fraction_min(known, attempt.printed_minimum)
-    book.add_derived("kv_fraction_min", minimum, book.line("mem_after_weights_gib", "fraction"))
+    line = book.line("mem_after_weights_gib", "fraction")
+    book.add_derived("kv_fraction_min", minimum, line)
+    floor = memory.fraction_floor(minimum, state_minimum, hybrid=hybrid)
+    book.add_derived("fraction_floor", floor, line)
+    book.add_derived("fraction_lower", memory.fraction_lower(book.value, floor), book.line("fraction"))
+    chunk = book.value("chunked_prefill_size") or book.value("args.chunked_prefill_size")
+    book.add_derived(
+        "chunk_half", memory.chunk_half(chunk), book.line("chunked_prefill_size", "args.chunked_prefill_size")
+    )
     if attempt.first_line:
         book.add_derived("lines", attempt.last_line - attempt.first_line + 1, attempt.first_line)
     return Reading(

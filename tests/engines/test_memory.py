@@ -1,0 +1,83 @@
+"""What is advised about memory follows from the figures of the log and never starves the pools."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgdoctor.engines.sglang import SGLANG, memory
+from sgdoctor.logs.event import Event
+
+Real = Callable[[str], Sequence[Event]]
+
+ADVICE = [
+    ("oom-runtime", 0.67, 0.93, 8192),
+    ("oom-kv-alloc-a", 0.67, 0.95, 1024),
+    ("skel27-mfs-0.99", 0.85, 0.94, 1024),
+    ("oom-weights", None, None, 1024),
+    ("skel27-mfs-0.80", 0.87, None, 1024),
+]
+
+
+@pytest.mark.parametrize(("name", "floor", "lower", "chunk"), ADVICE, ids=[name for name, *_ in ADVICE])
+def test_lower_fraction_of_real_logs(
+    name: str, floor: float | None, lower: float | None, chunk: int, real: Real
+) -> None:
+    facts = SGLANG.read(real(name)).facts
+
+    actual = {key: facts[key].value if key in facts else None for key in ("fraction_floor", "fraction_lower")}
+    assert {"fraction_floor": floor, "fraction_lower": lower} == actual
+    assert chunk == facts["chunk_half"].value
+
+
+def lower(floor: float | None = 0.7, **facts: Any) -> float | None:
+    known = {"fraction": 0.88, "mem_before_weights_gib": 23.5, **facts}
+    return memory.fraction_lower(known.get, floor)
+
+
+def test_step_is_what_lacked() -> None:
+    assert 0.86 == lower(available_gpu_mem_gib=4.0)
+    assert 0.84 == lower(available_gpu_mem_gib=0.1)
+    assert 0.77 == lower(available_gpu_mem_gib=4.0, oom_tried_mib=3000.0, oom_free_mib=500.0)
+    assert 0.85 == lower(floor=0.85, available_gpu_mem_gib=0.1)
+
+
+def test_no_room_and_no_figures_give_no_fraction() -> None:
+    assert lower(floor=0.88) is None
+    assert lower(floor=0.95) is None
+    assert lower(floor=None) is None
+    assert lower(fraction=None) is None
+    assert lower(mem_before_weights_gib=None) is None
+
+
+@given(st.floats(0.2, 1.2), st.floats(0.1, 1.0), st.floats(1, 200), st.floats(0, 20), st.floats(0, 1e5))
+def test_never_below_the_floor_nor_as_high_as_before(
+    fraction: float, floor: float, before: float, free: float, tried: float
+) -> None:
+    floor = round(floor, 2)
+    found = lower(
+        floor=floor,
+        fraction=round(fraction, 3),
+        mem_before_weights_gib=before,
+        mem_after_pools_gib=free,
+        oom_tried_mib=tried,
+        oom_free_mib=0.0,
+    )
+
+    assert found is None or floor <= found < round(fraction, 3)
+
+
+def test_a_hybrid_model_needs_both_minima() -> None:
+    assert 0.8 == memory.fraction_floor(0.7, 0.8, hybrid=True)
+    assert memory.fraction_floor(0.7, None, hybrid=True) is None
+    assert 0.7 == memory.fraction_floor(0.7, None, hybrid=False)
+    assert memory.fraction_floor(None, 0.8, hybrid=True) is None
+
+
+@pytest.mark.parametrize(
+    ("chunk", "half"), [(16384, 8192), (2048, 1024), (600, 512), (512, None), (-1, None), (None, None), ("x", None)]
+)
+def test_half_of_a_chunk(chunk: Any, half: int | None) -> None:
+    assert half == memory.chunk_half(chunk)

@@ -35,6 +35,16 @@ ERRORS: list[tuple[str, dict[str, Any]]] = [
         {"kind": "unknown", "flag": "--mem-fraction-statik", "value": "0.9", "underscore": False}
         | {"suggestion": "--mem-fraction-static"},
     ),
+    (
+        (
+            "sglang serve: error: unrecognized arguments: --max-model-len 8192 --gpu-memory-utilization=0.9 "
+            "--no-such-thing --max-model-len 1"
+        ),
+        {"kind": "unknown", "flag": "--max-model-len", "value": "8192", "underscore": False, "other_engine": "vllm"}
+        | {"suggestion": "--context-length"}
+        | {"flags": ("--max-model-len", "--gpu-memory-utilization", "--no-such-thing")}
+        | {"others": "`--gpu-memory-utilization` -> `--mem-fraction-static`, `--no-such-thing`"},
+    ),
     ("sglang serve: error: unrecognized arguments: 0.9", {"kind": "unknown", "value": "0.9"}),
     (
         "sglang serve: error: unrecognized arguments: --mamba-scheduler-strategy extra_buffer",

@@ -17,7 +17,8 @@ FACTS: Final = frozenset(
     decode_tokens_per_second prefill_tokens_per_second decode_lines decode_eager_lines
     token_usage token_usage_max running_requests_max queue_max retractions
     gpu_total_gib oom_tried_mib oom_free_mib oom_other_process_gib oom_other_pid exit_code
-    args_error.kind args_error.flag args_error.flags args_error.others args_error.value args_error.choices args_error.suggestion
+    args_error.kind args_error.flag args_error.flags args_error.others
+    args_error.value args_error.choices args_error.suggestion
     args_error.underscore args_error.since args_error.until args_error.renamed_to
     args_error.renamed_value args_error.other_engine
     state_fraction_min kv_fraction_min state_slots_needed fraction fraction_floor fraction_lower chunk_half

@@ -1,7 +1,7 @@
 """What argparse complained about, and what was probably meant (loaded only when it complained)."""
 
 import difflib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from sgdoctor.engines.sglang.argparse_errors import ERROR, REQUIRED, UNKNOWN
@@ -55,7 +55,9 @@ def read_argument_error(text: str, usage: Collection[str]) -> Mapping[str, Any]:
         if quoted := _QUOTED.match(match["why"]):
             facts["value"] = quoted["value"][1:-1]
     if facts["kind"] in ("unknown", "ambiguous") and "flag" in facts:
-        facts |= _placed(facts["flag"], facts.get("choices", ()), flags_in(usage))
+        accepted = flags_in(usage)
+        facts |= _placed(facts["flag"], facts.get("choices", ()), accepted)
+        facts |= _several(what.removeprefix(UNKNOWN), accepted) if facts["kind"] == "unknown" else {}
     return {name: value for name, value in facts.items() if value is not None}
 
 
@@ -74,13 +76,32 @@ def _words(choices: str) -> Iterator[str]:
 def _unknown(rest: str) -> dict[str, Any]:
     """Flag and value of ``--flag value ...``; other words are left-over values."""
     tokens = rest.split()
-    flags = [index for index, token in enumerate(tokens) if token.startswith("-") and FLAG.match(token)]
+    flags = _flag_places(tokens)
     if not flags:
         return {"kind": "unknown", "value": tokens[0] if tokens else None}
     flag, _, value = tokens[flags[0]].partition("=")
     if not value and flags[0] + 1 < len(tokens) and flags[0] + 1 not in flags:
         value = tokens[flags[0] + 1]
     return {"kind": "unknown", "flag": flag, "value": value or None}
+
+
+def _flag_places(tokens: Sequence[str]) -> list[int]:
+    return [index for index, token in enumerate(tokens) if token.startswith("-") and FLAG.match(token)]
+
+
+def _several(rest: str, usage: frozenset[str]) -> dict[str, Any]:
+    """All flags of an error that refuses more than one, and the further ones as text: ``--theirs`` -> ``--ours``."""
+    tokens = rest.split()
+    flags = tuple(dict.fromkeys(tokens[index].partition("=")[0] for index in _flag_places(tokens)))
+    if len(flags) < 2:
+        return {}
+    return {"flags": flags, "others": ", ".join(_with_counterpart(flag, usage) for flag in flags[1:])}
+
+
+def _with_counterpart(flag: str, usage: frozenset[str]) -> str:
+    facts = _placed(flag, (), usage)
+    ours = " ".join(part for part in (facts["suggestion"], facts.get("renamed_value")) if part)
+    return f"`{flag}` -> `{ours}`" if ours else f"`{flag}`"
 
 
 def _placed(flag: str, choices: Collection[str], usage: frozenset[str]) -> dict[str, Any]:

@@ -568,18 +568,22 @@ async def test_it_begins_as_it_was_left() -> None:
 
 
 async def test_settings_choose_panes_and_keys() -> None:
-    config = Config(panes=("diagnosis", "log"), keys={"copy": ("Y",), "fly": ("x",)})
+    config = Config(panes=("diagnosis", "log"), keys={"copy": ("Y",), "log.wrap": ("W",), "fly": ("x",)})
     async with desk(config=config) as one:
         await one.press("c")
         before = one.app.clipboard
         await one.press("Y")
         screen = one.screen
         await one.press("1")
+        active = one.app.main.active
+        await one.press("3", "w")
+        cut = one.app.main.log_pane.view.wrapping
+        await one.press("W")
 
+        assert (active, cut, one.app.main.log_pane.view.wrapping) == ("diagnosis", False, True)
         assert "[keys] fly: there is no such action" in one.toasts
         assert before == ""
         assert one.app.clipboard == "--mem-fraction-static 0.92"
-        assert one.app.main.active == "diagnosis"
     assert "Start-up" not in screen
 
 

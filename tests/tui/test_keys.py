@@ -62,9 +62,9 @@ def test_unknown_actions_and_clashes_are_named() -> None:
 
 
 def test_the_keymap_holds_only_what_was_changed() -> None:
-    table, _ = table_with({"save": ("S", "f2")})
+    table, _ = table_with({"save": ("S", "f2"), "log.wrap": ("W",)}, ALL)
 
-    assert keymap(table) == {"save": "S,f2"}
+    assert keymap(table) == {"save": "S,f2", "log.wrap": "W"}
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from textual.binding import Binding
 
 from sgdoctor.tui.keys import KEYS, Key, Scope, name_of
+from sgdoctor.tui.log_keys import LOG_KEYS
 
 
 def app_bindings() -> list[Binding]:
@@ -24,8 +25,8 @@ def forwarded(actions: Collection[str]) -> list[Binding]:
 
 def keymap(table: Sequence[Key]) -> Mapping[str, str]:
     """The keys that the user changed, by the ids of bindings."""
-    usual = {name_of(key): key.keys for key in KEYS}
-    return {name_of(key): ",".join(key.keys) for key in table if usual.get(name_of(key), key.keys) != key.keys}
+    usual = {name_of(key): key.keys for key in (*KEYS, *LOG_KEYS)}
+    return {name_of(key): ",".join(key.keys) for key in table if usual[name_of(key)] != key.keys}
 
 
 def _binding(key: Key, action: str) -> Binding:

@@ -77,7 +77,6 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "watch.one_target": ("give a container or --file, not both", "容器和 --file 只能给一个"),
     "watch.speed_needs_file": ("--speed is for --file", "--speed 只能与 --file 一起使用"),
     "watch.speed_range": ("--speed: {given} is not a number above 0", "--speed：{given} 不是大于 0 的数"),
-    "watch.which": ("Which one? Number or name: ", "选择哪一个？编号或名称："),
     "watch.attempt": ("--- attempt {number}", "--- 第 {number} 次启动"),
     "watch.attempt_ended": ("attempt {number} {state}: {title}", "第 {number} 次启动{state}：{title}"),
     "watch.ready": ("ready", "就绪"),

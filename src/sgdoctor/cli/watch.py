@@ -142,20 +142,13 @@ def _choose(endpoint: "Endpoint", lang: str, *, asks: bool) -> str:
 
 
 def _ask(running: "list[Listed]", lang: str) -> str:
-    from sgdoctor.report.safe import printable
+    from sgdoctor.tui.picker import pick_container
+    from sgdoctor.tui.screens.choose import Choice
 
-    for number, entry in enumerate(running, 1):
-        sys.stdout.write(printable(f"{number:>3}  {entry.name}  {entry.image}") + "\n")
-    while True:
-        sys.stdout.write(say(lang, "watch.which"))
-        sys.stdout.flush()
-        answer = sys.stdin.readline()
-        if not answer:
-            raise KeyboardInterrupt
-        answer = answer.strip()
-        for number, entry in enumerate(running, 1):
-            if answer in (str(number), entry.name):
-                return entry.name
+    chosen = pick_container([Choice(entry.name, detail=entry.image, running=True) for entry in running], lang)
+    if chosen is None:
+        raise KeyboardInterrupt
+    return chosen
 
 
 # ---------------------------------------------------------------- the app

@@ -93,7 +93,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         ),
     ),
     "demo.speed": ("N times as fast as it was; default: {speed}", "速度为实际的 N 倍；默认 {speed}"),
-    "explain.code": ("id (SGL401) or name of a rule", "规则编号（SGL401）或名称"),
+    "explain.code": ("id (SGL401) or name of a rule, or a word in its title", "规则编号（SGL401）、名称或标题中的词"),
     "completion.shell": ("bash, zsh or tcsh", "bash、zsh 或 tcsh"),
     # Errors
     "error": ("sgdoctor: {text}", "sgdoctor：{text}"),
@@ -102,13 +102,27 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "error.unknown_argument": ("unexpected argument {given}", "多余的参数 {given}"),
     "error.did_you_mean": ("; did you mean {close}?", "；您是想用 {close} 吗？"),
     "error.choice": ("{name}: {given} is not one of {choices}{hint}", "{name}：{given} 不在可选值 {choices} 中{hint}"),
-    "error.missing": ("missing: {names}", "缺少：{names}"),
+    "error.missing": (
+        "missing: {names} (usage: {usage}; more: {program} --help)",
+        "缺少：{names}（用法：{usage}；详见 {program} --help）",
+    ),
     "error.needs_value": ("{name} needs a value", "{name} 需要一个值"),
     "error.no_value": ("{name} takes no value", "{name} 不接受值"),
     "error.ambiguous": ("{given} could be any of {choices}", "{given} 可能是 {choices} 中的任何一个"),
     "error.usage": ("bad usage: {text}", "用法错误：{text}"),
     "error.stdin_twice": ("'-' can be given only once", "“-” 只能给一次"),
-    "error.no_rule": ("there is no rule {given}{hint}", "没有规则 {given}{hint}"),
+    "error.no_rule": (
+        "there is no rule {given}{hint}; sgdoctor rules list shows all",
+        "没有规则 {given}{hint}；sgdoctor rules list 列出全部规则",
+    ),
+    "error.file_as_command": (
+        "{given} is a file; did you mean: sgdoctor diagnose {given}",
+        "{given} 是文件；您是想运行：sgdoctor diagnose {given}",
+    ),
+    "error.input_unread": (
+        "there is input and no command; did you mean: sgdoctor diagnose -",
+        "有输入但没有命令；您是想运行：sgdoctor diagnose -",
+    ),
     "error.rules_folder": ("{given} is not a folder", "{given} 不是目录"),
     "error.output": ("the answer cannot be written: {reason}", "无法写出结果：{reason}"),
     "error.internal": (
@@ -192,6 +206,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "explain.fixes": ("What cures it", "怎么修"),
     "explain.severity": ("{severity}, {confidence}", "{severity}，{confidence}"),
     "explain.looks_like": ("How it looks in a log", "在日志中的样子"),
+    "explain.muted": ("Muted by {file}: diagnose leaves it out.", "已被 {file} 静音：诊断时不使用。"),
     "explain.when": ("when {condition}", "条件：{condition}"),
     "explain.versions": ("for {versions}", "适用于 {versions}"),
 }

@@ -105,11 +105,15 @@ def test_documents_come_out_whole(dead: str, form: str, capsys: pytest.CaptureFi
         (["diagnos", "x"], "unknown command diagnos; did you mean diagnose?"),
         (["diagnose", "--formt", "json", "x"], "unknown option --formt; did you mean --format?"),
         (["diagnose", "--format", "jsn", "x"], "did you mean json?"),
-        (["diagnose"], "missing: FILE"),
+        (["diagnose"], "missing: FILE (usage: sgdoctor diagnose FILE; more: sgdoctor diagnose --help)"),
+        (["explain"], "missing: CODE (usage: sgdoctor explain CODE; more: sgdoctor explain --help)"),
+        (["rules", "new", "x"], "(usage: sgdoctor rules new NAME --family FAMILY; more: sgdoctor rules new --help)"),
         (["diagnose", "x", "--rules"], "--rules needs a value"),
         (["diagnose", "x", "--rules", "/nowhere"], "/nowhere is not a folder"),
         (["diagnose", "-", "-"], "only once"),
-        (["explain", "SGL99999"], "there is no rule SGL99999"),
+        (["explain", "SGL99999"], "there is no rule SGL99999; sgdoctor rules list shows all"),
+        (["explain", "weather"], "there is no rule weather; sgdoctor rules list shows all"),
+        ([__file__], f"{__file__} is a file; did you mean: sgdoctor diagnose {__file__}"),
         (["completion", "fish"], "fish is not one of bash, zsh, tcsh"),
     ],
 )
@@ -172,8 +176,28 @@ def test_explain_by_id_and_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     name = page.split()[1]
     assert main(["explain", name, "--lang", "zh"]) == 0
     assert "原因" in capsys.readouterr().out
-    assert main(["explain", name[:-1]]) == 2
+    assert main(["explain", name[:-3] + name[-2:]]) == 2
     assert f"did you mean {name}?" in capsys.readouterr().err
+
+
+def test_explain_lists_the_rules_that_a_word_stands_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "oom"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 5
+    assert all(line.startswith("SGL") for line in lines)
+
+
+def test_a_log_for_no_command_is_not_dropped(dead: str) -> None:
+    piped = run(stdin=b"x\n")
+    with Path(dead).open("rb") as log:
+        redirected = subprocess.run(SGDOCTOR, stdin=log, capture_output=True, check=False)
+    idle = subprocess.run(SGDOCTOR, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+
+    line = b"sgdoctor: there is input and no command; did you mean: sgdoctor diagnose -\n"
+    assert (2, line) == (piped.returncode, piped.stderr)
+    assert (2, line) == (redirected.returncode, redirected.stderr)
+    assert (0, b"usage") == (idle.returncode, idle.stdout[:5])
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])

@@ -106,13 +106,15 @@ def test_the_tests_of_rules_run_through_the_whole_diagnosis(capsys: pytest.Captu
     assert len(json.loads(as_json)["failures"]) == 4
 
 
-def test_a_draft_follows_the_schema_and_passes_its_tests(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_draft_follows_the_schema_and_is_a_mistake_until_its_texts_are_replaced(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     code, output = sgdoctor(capsys, "new", "my-crash", "--family", "memory")
     path = tmp_path / "config" / "sgdoctor" / "rules" / "memory" / "my-crash.yaml"
     source, problems = load_file(path)
     again, complaint = sgdoctor(capsys, "new", "my-crash", "--family", "memory")
     wrong, _ = sgdoctor(capsys, "new", "My Crash", "--family", "memory")
-    checked, _ = sgdoctor(capsys, "check")
+    checked, complaints = sgdoctor(capsys, "check")
     tested, _ = sgdoctor(capsys, "test")
     chinese, _ = sgdoctor(capsys, "new", "zweite", "--family", "memory", "--dir", "drafts", "--lang", "zh")
 
@@ -122,7 +124,8 @@ def test_a_draft_follows_the_schema_and_passes_its_tests(capsys: pytest.CaptureF
     assert source.model.id == "SGL499"
     assert (again, "exists already" in complaint) == (2, True)
     assert wrong == 2
-    assert (checked, tested) == (0, 0)
+    assert (checked, tested) == (3, 0)
+    assert complaints.count("this text of the draft is still to be replaced") == 11
     assert chinese == 0
     assert "至少 6 个字符" in (tmp_path / "drafts" / "zweite.yaml").read_text("utf-8")
 
@@ -221,3 +224,26 @@ def test_a_severity_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> N
 
     assert code == 2
     assert "did you mean fatal?" in complaint
+
+
+def test_muted_and_overriding_rules_are_shown_as_such(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    other = RULE.replace("SGL401", "SGL402").replace("state-cache-empty", "second")
+    written(tmp_path / "own" / "memory", other, "second.yaml")
+    mine = tmp_path / "config" / "sgdoctor" / "rules"
+    written(mine, RULE)
+    written(mine, "mute: [SGL402, SGL777]\n", "mute.yaml")
+
+    _, listed = sgdoctor(capsys, "list")
+    shown, text = sgdoctor(capsys, "show", "second")
+    checked, complaints = sgdoctor(capsys, "check")
+    explained = main(["explain", "sgl402"])
+    page = capsys.readouterr().out
+
+    assert listed.splitlines()[0].endswith("[yours, over the built-in one]")
+    assert listed.splitlines()[1].endswith("[muted]")
+    assert listed.splitlines()[2] == "rules: 2, muted: 1"
+    assert (0, f"# muted by {mine / 'mute.yaml'}") == (shown, text.splitlines()[1])
+    assert checked == 0
+    assert "mute.yaml:1: warning: there is no rule SGL777 to mute" in complaints
+    assert explained == 0
+    assert "Muted by" in page

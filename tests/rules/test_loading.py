@@ -10,9 +10,10 @@ import pytest
 from sgdoctor.launch.change import Change
 from sgdoctor.rules.decoding import decode
 from sgdoctor.rules.json_schema import json_schema
-from sgdoctor.rules.loading import load_file, load_folder, load_mute, load_rules, read_yaml
+from sgdoctor.rules.loading import Mute, load_file, load_folder, load_mute, load_rules
 from sgdoctor.rules.locate import built_in_dir
 from sgdoctor.rules.model import Capture, Severity
+from sgdoctor.rules.yaml_files import read_yaml
 
 from .samples import RULE, plain, written
 
@@ -196,8 +197,12 @@ def test_a_user_overrides_by_id_and_mutes(tmp_path: Path) -> None:
     assert loaded.muted == ("SGL403", "SGL999")
     assert loaded.built_in_problems == ()
     texts = [problem.shown() for problem in loaded.user_problems]
-    assert len(texts) == 2
+    assert len(texts) == 3
     assert "broken.yaml:4: `severity` cannot be 'bad'" in texts[0]
+    assert texts[2] == f"{user / 'mute.yaml'}:1: warning: there is no rule SGL999 to mute"
+    assert ["SGL403"] == [source.model.id for source in loaded.silenced]
+    assert str(user / "mute.yaml") == loaded.mute_files["SGL403"]
+    assert {"SGL401": str(own / "state-cache-empty.yaml")} == loaded.replaced
     assert "second.yaml:2: the name second belongs to SGL402" in texts[1]
 
 
@@ -273,4 +278,6 @@ def test_a_link_to_a_folder_above_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_ids_are_muted_in_any_case(tmp_path: Path) -> None:
-    assert load_mute(written(tmp_path, "mute: [sgl912]", "mute.yaml")) == (("SGL912",), [])
+    path = written(tmp_path, "mute:\n  - SGL901\n  - sgl912\n", "mute.yaml")
+
+    assert ((Mute("SGL901", str(path), 2), Mute("SGL912", str(path), 3)), []) == load_mute(path)

@@ -3,6 +3,7 @@
 import errno
 import importlib
 import os
+import stat
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -87,9 +88,6 @@ def _run(arguments: list[str], lang: str) -> int:
 
     command = next((argument for argument in arguments if argument in COMMANDS), "")
     parser = build_parser(lang, command)
-    if not arguments:
-        parser.print_help()
-        return 0
     try:
         namespace = parser.parse_args(arguments)
     except UsageError as error:
@@ -97,10 +95,21 @@ def _run(arguments: list[str], lang: str) -> int:
     except SystemExit as leave:  # --help and --version
         return leave.code if isinstance(leave.code, int) else 0
     if namespace.command is None:
+        if _has_input():
+            return complain(say(lang, "error.input_unread"), lang)
         parser.print_help()
         return 0
     code = importlib.import_module(f"sgdoctor.cli.{namespace.command}").run(namespace, lang)
     return int(code)
+
+
+def _has_input() -> bool:
+    """Whether a log was piped or redirected to the process."""
+    try:
+        status = os.fstat(sys.stdin.fileno())
+    except (OSError, ValueError, AttributeError):
+        return False
+    return stat.S_ISFIFO(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_size > 0)
 
 
 def complain(text: str, lang: str) -> int:

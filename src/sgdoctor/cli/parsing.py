@@ -1,11 +1,14 @@
 """argparse in two languages, with errors of one line that say what was probably meant."""
 
 import argparse
+import os
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn
 
 from sgdoctor.messages import LANGUAGES, say
+from sgdoctor.patterns import lazy_pattern
 
 
 class UsageError(Exception):
@@ -13,23 +16,26 @@ class UsageError(Exception):
 
 
 # argparse says what is wrong only in words (Python 3.11 to 3.14).
-_CHOICE: Final = re.compile(
+_CHOICE: Final = lazy_pattern(
     r"argument (?P<name>\S.*?): invalid choice: (?P<given>.+?) \(choose from (?P<choices>.+)\)$"
 )
-_VALUE: Final = re.compile(
+_VALUE: Final = lazy_pattern(
     r"argument (?P<name>\S.*?): (?:expected (?:one|at least one) argument.*|expected \d+ arguments?)$"
 )
-_NO_VALUE: Final = re.compile(r"argument (?P<name>\S.*?): ignored explicit argument .+$")
-_REQUIRED: Final = re.compile(r"the following arguments are required: (?P<names>.+)$")
-_UNKNOWN: Final = re.compile(r"unrecognized arguments: (?P<given>.+)$", re.DOTALL)
-_AMBIGUOUS: Final = re.compile(r"ambiguous option: (?P<given>\S+).* could match (?P<choices>.+)$")
+_NO_VALUE: Final = lazy_pattern(r"argument (?P<name>\S.*?): ignored explicit argument .+$")
+_REQUIRED: Final = lazy_pattern(r"the following arguments are required: (?P<names>.+)$")
+_UNKNOWN: Final = lazy_pattern(r"unrecognized arguments: (?P<given>.+)$", re.DOTALL)
+_AMBIGUOUS: Final = lazy_pattern(r"ambiguous option: (?P<given>\S+).* could match (?P<choices>.+)$")
+
+# Lower, and words that share no more than an ending are suggested for each other.
+_LIKENESS: Final = 0.7
 
 
 def close_to(given: str, known: Iterable[str]) -> str:
     """The known word that was probably meant; empty if none is close."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(given, list(known), n=1, cutoff=0.6)), "")
+    return next(iter(get_close_matches(given, list(known), n=1, cutoff=_LIKENESS)), "")
 
 
 def hint(lang: str, given: str, known: Iterable[str]) -> str:
@@ -68,6 +74,16 @@ class Parser(argparse.ArgumentParser):
                     options |= parser.every_option() if isinstance(parser, Parser) else set()
         return options
 
+    def _required(self) -> list[str]:
+        """The arguments that have to be given, as one types them."""
+        words = []
+        for action in self._actions:
+            if action.required and action.option_strings:
+                words.append(f"{action.option_strings[-1]} {action.metavar or action.dest.upper()}")
+            elif action.required:
+                words.append(str(action.metavar or action.dest))
+        return words
+
     def _explained(self, message: str) -> str:
         lang = self.lang
         if found := _UNKNOWN.match(message):
@@ -79,6 +95,8 @@ class Parser(argparse.ArgumentParser):
         if found := _CHOICE.match(message):
             given = found["given"].strip("'\"")
             choices = [choice.strip().strip("'\"") for choice in found["choices"].split(",")]
+            if found["name"] == "COMMAND" and os.path.isfile(given):  # noqa: PTH113 - pathlib is slow to load
+                return say(lang, "error.file_as_command", given=shlex.quote(given))
             if found["name"] == "COMMAND":
                 return say(lang, "error.unknown_command", given=given, hint=hint(lang, given, choices))
             return say(
@@ -86,7 +104,8 @@ class Parser(argparse.ArgumentParser):
                 hint=hint(lang, given, choices),
             )  # fmt: skip
         if found := _REQUIRED.match(message):
-            return say(lang, "error.missing", names=found["names"])
+            usage = " ".join([self.prog, *self._required()])
+            return say(lang, "error.missing", names=found["names"], usage=usage, program=self.prog)
         if found := _VALUE.match(message):
             return say(lang, "error.needs_value", name=found["name"])
         if found := _NO_VALUE.match(message):

@@ -11,11 +11,12 @@ from sgdoctor.engines.sglang import SGLANG
 from sgdoctor.logs.folding import fold
 from sgdoctor.logs.framing import read_lines
 from sgdoctor.rules.base import RuleBase
-from sgdoctor.rules.loading import RuleSource, read_yaml
+from sgdoctor.rules.loading import RuleSource
 from sgdoctor.rules.locate import fixtures_dir, test_log
 from sgdoctor.rules.matching import match_attempt
 from sgdoctor.rules.model import Hit
 from sgdoctor.rules.schema import HitTest, MissTest
+from sgdoctor.rules.yaml_files import read_yaml
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,14 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "new.dir": ("folder for the file; default: your rules folder", "文件所在目录；默认为您的规则目录"),
     "docs.dir": ("folder for the pages", "页面所在目录"),
     "count": ("rules: {count}, muted: {muted}", "{count} 条规则，{muted} 条已静音"),
-    "no_rule": ("there is no rule or file {given}{hint}", "没有规则或文件 {given}{hint}"),
+    "list.muted": ("muted", "已静音"),
+    "list.replaces": ("yours, over the built-in one", "您的规则，替换内置规则"),
+    "muted_by": ("muted by {file}", "已被 {file} 静音"),
+    "replaces": ("replaces {file}", "替换 {file}"),
+    "no_rule": (
+        "there is no rule or file {given}{hint}; sgdoctor rules list shows all",
+        "没有规则或文件 {given}{hint}；sgdoctor rules list 列出全部规则",
+    ),
     "checked": (
         "rules: {rules}, errors: {errors}, warnings: {warnings}",
         "规则 {rules} 条，错误 {errors} 个，警告 {warnings} 个",

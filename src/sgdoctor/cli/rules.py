@@ -10,7 +10,8 @@ from sgdoctor.cli.rule_texts import words
 
 if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
-    from sgdoctor.rules.loading import Loaded, Problem, RuleSource
+    from sgdoctor.rules.loading import Loaded, RuleSource
+    from sgdoctor.rules.yaml_files import Problem
 
 EXIT_FINE: Final = 0
 EXIT_USAGE: Final = 2
@@ -100,21 +101,28 @@ def _list(arguments: argparse.Namespace, lang: str) -> int:
     severity = arguments.severity
     chosen = [
         source
-        for source in loaded.sources
+        for source in loaded.every()
         if arguments.family in (None, FAMILIES[source.model.id[3]]) and severity in (None, source.model.severity)
     ]
     if arguments.format == "json":
-        _say_json([_summary(source) for source in chosen])
+        _say_json([_summary(source, loaded) for source in chosen])
         return EXIT_FINE
     for source in chosen:
         model = source.model
         title = (model.title.zh if lang == "zh" else "") or model.title.en
-        _say(f"{model.id}  {model.severity:<8}  {model.name:<36}  {generic(title)}")
-    _say(words(lang, "count", count=len(chosen), muted=len(loaded.muted)))
+        mark = "".join(f"  [{words(lang, key)}]" for key in _marks(source, loaded))
+        _say(f"{model.id}  {model.severity:<8}  {model.name:<36}  {generic(title)}{mark}")
+    _say(words(lang, "count", count=len(chosen), muted=sum(source in loaded.silenced for source in chosen)))
     return EXIT_FINE
 
 
-def _summary(source: "RuleSource") -> dict[str, Any]:
+def _marks(source: "RuleSource", loaded: "Loaded") -> list[str]:
+    """What the user did to a rule, as keys of texts."""
+    marks = {"list.muted": loaded.mute_files, "list.replaces": loaded.replaced}
+    return [key for key, ids in marks.items() if source.model.id in ids]
+
+
+def _summary(source: "RuleSource", loaded: "Loaded") -> dict[str, Any]:
     model = source.model
     return {
         "id": model.id,
@@ -123,21 +131,26 @@ def _summary(source: "RuleSource") -> dict[str, Any]:
         "status": model.status,
         "title": model.title.model_dump(),
         "file": source.file,
+        "muted_by": loaded.mute_files.get(model.id),
+        "replaces": loaded.replaced.get(model.id),
     }
 
 
 def _show(arguments: argparse.Namespace, lang: str) -> int:
     loaded = _loaded()
     given = arguments.rule
-    source = next((one for one in loaded.sources if given.upper() == one.model.id or given == one.model.name), None)
+    source = next((one for one in loaded.every() if given.upper() == one.model.id or given == one.model.name), None)
     if source is None:
-        known = [name for one in loaded.sources for name in (one.model.id, one.model.name)]
-        return _fail(lang, "no_rule", given=given, hint=_meant(lang, given, known))
+        return _fail(lang, "no_rule", given=given, hint=_meant(lang, given, [one.model.name for one in loaded.every()]))
     if arguments.format == "json":
         plain = {**source.plain, "tests": source.model.tests.model_dump(exclude_defaults=True)}
         _say_json(plain)
     else:
         _say(f"# {source.file}")
+        if file := loaded.mute_files.get(source.model.id):
+            _say("# " + words(lang, "muted_by", file=file))
+        if file := loaded.replaced.get(source.model.id):
+            _say("# " + words(lang, "replaces", file=file))
         _say(Path(source.file).read_text("utf-8").rstrip())
     return EXIT_FINE
 
@@ -146,11 +159,11 @@ class _Selection:
     """The rules that were asked for, and every mistake found on the way to them."""
 
     def __init__(self, wanted: Sequence[str]) -> None:
-        from sgdoctor.rules.loading import load_file, load_folder
+        from sgdoctor.rules.loading import load_file, load_folder, mutes_of_nothing
 
         loaded = _loaded()
-        self.known = {source.model.id for source in loaded.sources} | set(loaded.muted)
-        self.names = [name for one in loaded.sources for name in (one.model.id, one.model.name)]
+        self.known = {source.model.id for source in loaded.every()}
+        self.names = [one.model.name for one in loaded.every()]
         self.sources: list[RuleSource] = []
         self.problems: list[Problem] = []
         self.missing: list[str] = []
@@ -163,12 +176,14 @@ class _Selection:
                 folder = load_folder(path)
                 self.sources += folder.sources
                 self.problems += folder.problems
+                ids = self.known | {source.model.id for source in folder.sources}
+                self.problems += mutes_of_nothing(folder.mutes, ids)
             elif path.is_file():
                 source, problems = load_file(path)
                 self.sources += () if source is None else (source,)
                 self.problems += problems
             else:
-                found = [s for s in loaded.sources if one.upper() == s.model.id or one == s.model.name]
+                found = [s for s in loaded.every() if one.upper() == s.model.id or one == s.model.name]
                 self.sources += found
                 self.missing += () if found else (one,)
         self.known |= {source.model.id for source in self.sources}
@@ -230,7 +245,8 @@ def _test(arguments: argparse.Namespace, lang: str) -> int:
         for failure in tally.failures:
             _say(_relative(f"{failure.file}:{failure.line}: {failure.text}"))
         _say(words(lang, "tested", tests=tally.tests, failures=len(tally.failures)))
-    return EXIT_MISTAKES if tally.failures or selection.problems else EXIT_FINE
+    mistakes = any(not problem.warning for problem in selection.problems)
+    return EXIT_MISTAKES if tally.failures or mistakes else EXIT_FINE
 
 
 def vars_of(failure: Any) -> dict[str, Any]:
@@ -264,7 +280,7 @@ def _new(arguments: argparse.Namespace, lang: str) -> int:
         return _fail(lang, "new.kebab", given=arguments.name)
     digit = next(digit for digit, family in FAMILIES.items() if family == arguments.family)
     loaded = _loaded()
-    taken = {source.model.id for source in loaded.sources} | set(loaded.muted)
+    taken = {source.model.id for source in loaded.every()} | set(loaded.muted)
     free = next((f"SGL{digit}{number:02}" for number in range(99, 0, -1) if f"SGL{digit}{number:02}" not in taken), "")
     if not free:
         return _fail(lang, "new.full", family=arguments.family)

@@ -11,9 +11,16 @@ from sgdoctor.rules.model import FixSpec, Rule, Text
 from sgdoctor.rules.template import generic
 
 
-def print_page(console: Console, rule: Rule, lang: str) -> None:
-    """Prints everything that a rule knows, without the numbers that only a log can give."""
-    _Page(console, rule, lang).print()
+def print_page(console: Console, rule: Rule, lang: str, *, muted_by: str = "") -> None:
+    """Prints everything that a rule knows, without the numbers that only a log can give.
+
+    Args:
+        console: where to.
+        rule: which.
+        lang: ``en`` or ``zh``.
+        muted_by: the file that silences the rule; empty if none does.
+    """
+    _Page(console, rule, lang).print(muted_by)
 
 
 class _Page(Canvas):
@@ -21,13 +28,15 @@ class _Page(Canvas):
         super().__init__(console, lang)
         self._rule = rule
 
-    def print(self) -> None:
+    def print(self, muted_by: str) -> None:
         rule = self._rule
         self.line(Styled(f"{rule.id} {rule.name}", style="bold"))
         self.line(self.styled(self._words(rule.title), "bold"))
         severity = say(self.lang, f"severity.{rule.severity.value}")
         confidence = say(self.lang, f"confidence.{rule.confidence.value}")
         self.line(Styled(say(self.lang, "explain.severity", severity=severity, confidence=confidence), style="dim"))
+        if muted_by:
+            self.line(Styled(say(self.lang, "explain.muted", file=printable(muted_by)), style="yellow"))
         self.blank()
         self.section("report.why")
         self.line(self.styled(self._words(rule.cause)), 4)

@@ -144,7 +144,7 @@ def _from_yaml(directories: Sequence[Path], cache: Path | None) -> RuleBase:
     problems = (*loaded.built_in_problems, *loaded.user_problems)
     return assemble(
         [source.plain for source in loaded.sources],
-        problems=[Text(problem.shown("en"), problem.shown("zh")) for problem in problems],
+        problems=[Text(problem.shown("en"), problem.shown("zh")) for problem in problems if not problem.warning],
         muted=loaded.muted,
         cache=cache,
     )

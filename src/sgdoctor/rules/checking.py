@@ -11,13 +11,15 @@ import regex
 
 from sgdoctor.engines.sglang.history import FlagHistory, load_history
 from sgdoctor.rules.conditions import names_in
+from sgdoctor.rules.drafts import unfinished
 from sgdoctor.rules.hazards import hazards
-from sgdoctor.rules.loading import Problem, RuleSource
+from sgdoctor.rules.loading import RuleSource
 from sgdoctor.rules.locate import fixtures_dir, test_log
 from sgdoctor.rules.model import Text
 from sgdoctor.rules.schema import FixModel, PatternModel, TextModel
 from sgdoctor.rules.template import placeholders
 from sgdoctor.rules.vocabulary import EVENT_NAMES, FACTS, FAMILIES
+from sgdoctor.rules.yaml_files import Problem
 
 SLOW_SECONDS: Final = 0.05
 """For one pattern on 20,000 characters of text that nearly matches; a sound one takes a hundredth of it."""
@@ -49,7 +51,7 @@ def check(source: RuleSource, *, ids: Collection[str], logs: Path | None = None)
         Problem(source.file, source.line(finding.where), finding.text, finding.warning)
         for finding in checker.findings()
     ]
-    return sorted(dict.fromkeys(problems), key=lambda problem: problem.line)
+    return sorted(dict.fromkeys((*problems, *unfinished(source))), key=lambda problem: problem.line)
 
 
 class _Checker:

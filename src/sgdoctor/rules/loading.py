@@ -5,46 +5,17 @@ The YAML is composed, not loaded: nodes know their lines, and all scalars stay t
 where the schema wants a number or a boolean, pydantic reads the text.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, NamedTuple
 
 import pydantic
-import yaml
 
 from sgdoctor.rules.locate import MUTE_FILE, rule_files
 from sgdoctor.rules.model import Text
 from sgdoctor.rules.schema import RuleModel
-
-MAX_FILE: Final = 1 << 20
-"""Bytes of one rule file."""
-MAX_NODES: Final = 50_000
-"""Values in one rule file, those that aliases repeat included."""
-
-Path_ = tuple[str | int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One mistake in a rule file.
-
-    Attributes:
-        file: the file as it was named.
-        line: 1-based number of the line.
-        text: what is wrong and what would be right, on one line.
-        warning: whether the rule works in spite of it.
-    """
-
-    file: str
-    line: int
-    text: Text
-    warning: bool = False
-
-    def shown(self, lang: str = "en") -> str:
-        """``file:line: what is wrong``."""
-        warning = {"en": "warning: ", "zh": "警告："}[lang] if self.warning else ""
-        return f"{self.file}:{self.line}: {warning}{self.text.in_language(lang)}"
+from sgdoctor.rules.yaml_files import Problem, YamlPath, line_of, read_yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +34,25 @@ class RuleSource:
     model: RuleModel
     node: Any
 
-    def line(self, path: Path_) -> int:
+    def line(self, path: YamlPath) -> int:
         """The line on which a part of the file stands."""
-        return _line_of(self.node, path)
+        return line_of(self.node, path)
+
+
+class Mute(NamedTuple):
+    """An id that a ``mute.yaml`` silences, and where it does so."""
+
+    id: str
+    file: str
+    line: int
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What lies below one directory: rules, muted ids, mistakes."""
+    """What lies below one directory: rules, the places where ids are muted, mistakes."""
 
     sources: tuple[RuleSource, ...]
-    muted: tuple[str, ...]
+    mutes: tuple[Mute, ...]
     problems: tuple[Problem, ...]
 
 
@@ -86,24 +65,35 @@ class Loaded:
         muted: ids that the user silenced; they are not among the sources.
         built_in_problems: mistakes in files of sgdoctor.
         user_problems: mistakes in files of the user.
+        silenced: the rules that are muted, sorted by id.
+        mute_files: by muted id, the file that mutes it.
+        replaced: by id of a rule of the user that replaces another one, the file of that one.
     """
 
     sources: tuple[RuleSource, ...]
     muted: tuple[str, ...]
     built_in_problems: tuple[Problem, ...]
     user_problems: tuple[Problem, ...]
+    silenced: tuple[RuleSource, ...] = ()
+    mute_files: Mapping[str, str] = field(default_factory=dict)
+    replaced: Mapping[str, str] = field(default_factory=dict)
+
+    def every(self) -> list[RuleSource]:
+        """The rules in force and the muted ones, by id."""
+        return sorted((*self.sources, *self.silenced), key=lambda source: source.model.id)
 
 
 def load_rules(built_in: Path, users: Sequence[Path]) -> Loaded:
     """All rule files: a rule of the user replaces the one with its id, ``mute.yaml`` silences ids."""
     own = load_folder(built_in)
     sources = {source.model.id: source for source in own.sources}
-    muted: dict[str, None] = {}
+    mutes: list[Mute] = []
+    replaced: dict[str, str] = {}
     problems: list[Problem] = []
     for directory in users:
         folder = load_folder(directory)
         problems += folder.problems
-        muted |= dict.fromkeys(folder.muted)
+        mutes += folder.mutes
         for source in folder.sources:
             others = [other for other in sources.values() if other.model.id != source.model.id]
             if clash := next((other for other in others if other.model.name == source.model.name), None):
@@ -114,22 +104,48 @@ def load_rules(built_in: Path, users: Sequence[Path]) -> Loaded:
                 )
                 problems.append(Problem(source.file, source.line(("name",)), text))
             else:
+                if source.model.id in sources:
+                    replaced[source.model.id] = sources[source.model.id].file
                 sources[source.model.id] = source
-    kept = tuple(source for id_, source in sorted(sources.items()) if id_ not in muted)
-    return Loaded(kept, tuple(muted), own.problems, tuple(problems))
+    muted = {mute.id: mute.file for mute in mutes}
+    problems += mutes_of_nothing(mutes, sources)
+    ordered = [source for _, source in sorted(sources.items())]
+    return Loaded(
+        sources=tuple(source for source in ordered if source.model.id not in muted),
+        muted=tuple(muted),
+        built_in_problems=own.problems,
+        user_problems=tuple(problems),
+        silenced=tuple(source for source in ordered if source.model.id in muted),
+        mute_files=muted,
+        replaced=replaced,
+    )
+
+
+def mutes_of_nothing(mutes: Sequence[Mute], known: Collection[str]) -> list[Problem]:
+    """A warning for each muted id that no rule has."""
+    return [
+        Problem(
+            mute.file,
+            mute.line,
+            Text(f"there is no rule {mute.id} to mute", f"没有可静音的规则 {mute.id}"),
+            warning=True,
+        )
+        for mute in mutes
+        if mute.id not in known
+    ]
 
 
 def load_folder(directory: Path) -> Folder:
     """Every rule file below a directory; a file with a mistake is left out and its mistakes are reported."""
     sources: list[RuleSource] = []
-    muted: list[str] = []
+    mutes: list[Mute] = []
     problems: list[Problem] = []
     seen: dict[str, str] = {}
     for relative, _ in rule_files(directory):
         path = directory / relative
         if relative == MUTE_FILE:
-            ids, found = load_mute(path)
-            muted += ids
+            found_mutes, found = load_mute(path)
+            mutes += found_mutes
             problems += found
             continue
         source, found = load_file(path)
@@ -147,7 +163,7 @@ def load_folder(directory: Path) -> Folder:
         else:
             seen |= {source.model.id: source.file, source.model.name: source.file}
             sources.append(source)
-    return Folder(tuple(sources), tuple(muted), tuple(problems))
+    return Folder(tuple(sources), tuple(mutes), tuple(problems))
 
 
 def load_file(path: Path) -> tuple[RuleSource | None, list[Problem]]:
@@ -168,12 +184,12 @@ def load_file(path: Path) -> tuple[RuleSource | None, list[Problem]]:
     return RuleSource(str(path), {**plain, "origin": str(path)}, model, node), []
 
 
-def load_mute(path: Path) -> tuple[tuple[str, ...], list[Problem]]:
+def load_mute(path: Path) -> tuple[tuple[Mute, ...], list[Problem]]:
     """The ids that a ``mute.yaml`` silences."""
     data, problems = read_yaml(path)
     if problems or data is None:
         return (), problems
-    _, value = data
+    node, value = data
     ids = value.get("mute")
     if set(value) != {"mute"} or not isinstance(ids, list) or not all(isinstance(i, str) for i in ids):
         text = Text(
@@ -181,143 +197,21 @@ def load_mute(path: Path) -> tuple[tuple[str, ...], list[Problem]]:
             "该文件应为一个 id 列表，例如 `mute: [SGL912]`",
         )
         return (), [Problem(str(path), 1, text)]
-    return tuple(id_.upper() for id_ in ids), []
-
-
-def read_yaml(path: Path) -> tuple[tuple[Any, dict[str, Any]] | None, list[Problem]]:
-    """The composed node and the plain value of a YAML file that holds one mapping; or its mistakes."""
-    file = str(path)
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_FILE + 1)
-        if len(data) > MAX_FILE:
-            return None, [Problem(file, 1, Text("larger than 1 MiB", "文件大于 1 MiB"))]
-        node = yaml.compose(data.decode("utf-8"), Loader=_loader())
-    except OSError as error:
-        reason = error.strerror or str(error)
-        return None, [Problem(file, 1, Text(f"cannot be read: {reason}", f"无法读取：{reason}"))]
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        return None, [Problem(file, line, Text("is not UTF-8 text", "不是 UTF-8 文本"))]
-    except yaml.reader.ReaderError as error:
-        line = data[: error.position].count(b"\n") + 1
-        reason = f"{error.reason} (#x{error.character:02x})" if isinstance(error.character, int) else error.reason
-        return None, [Problem(file, line, Text(f"not valid YAML: {reason}", f"不是合法的 YAML：{reason}"))]
-    except yaml.YAMLError as error:
-        return None, [_yaml_problem(file, error)]
-    except RecursionError:
-        return None, [Problem(file, 1, Text("nested too deeply", "嵌套过深"))]
-    if not isinstance(node, yaml.MappingNode):
-        text = Text("the file is not a mapping; it begins with `id: SGL...`", "文件不是映射；应以 `id: SGL...` 开头")
-        return None, [Problem(file, 1, text)]
-    reader = _Plain(file)
-    value = reader.value(node, frozenset())
-    return (None, reader.problems) if reader.problems else ((node, value), [])
-
-
-def _loader() -> Any:
-    # The C loader is ten times as fast and not in every build of PyYAML.
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _Plain:
-    """Turns a composed file into plain data, all scalars as text."""
-
-    def __init__(self, file: str) -> None:
-        self.problems: list[Problem] = []
-        self._file = file
-        self._left = MAX_NODES
-
-    def value(self, node: Any, above: frozenset[int]) -> Any:
-        line = node.start_mark.line + 1
-        # Aliases of aliases can stand for more nodes than any memory holds.
-        self._left -= 1
-        if self._left <= 0:
-            if not self._left:
-                self._add(line, "the anchors of the file stand for too much", "文件中的锚点展开后过大")
-            return None
-        if id(node) in above:
-            self._add(line, "an anchor contains itself", "锚点引用了自身")
-            return None
-        if isinstance(node, yaml.ScalarNode):
-            # The C loader says "" where the other one says None.
-            is_null = not node.style and node.value in ("", "~", "null", "Null", "NULL")
-            return None if is_null else node.value
-        above |= {id(node)}
-        if isinstance(node, yaml.SequenceNode):
-            return [self.value(element, above) for element in node.value if self._left > 0]
-        mapping: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            key_line = key_node.start_mark.line + 1
-            if not isinstance(key_node, yaml.ScalarNode):
-                self._add(key_line, "a key is not a word", "键不是单词")
-                continue
-            key = key_node.value
-            if key in mapping:
-                self._add(
-                    key_line, f"the key {key!r} stands twice; keep one of them", f"键 {key!r} 出现两次；请只保留一个"
-                )
-            mapping[key] = self.value(value_node, above)
-        return mapping
-
-    def _add(self, line: int, en: str, zh: str) -> None:
-        self.problems.append(Problem(self._file, line, Text(en, zh)))
-
-
-def _yaml_problem(file: str, error: yaml.YAMLError) -> Problem:
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    reason = getattr(error, "problem", None) or str(error)
-    reason = " ".join(str(reason).split())
-    hints = {
-        "mapping values are not allowed": (
-            "; a text with `: ` in it needs quotes",
-            "；含有 `: ` 的文本需要加引号",
-        ),
-        "found character '\\t'": ("; indent with blanks", "；请用空格缩进"),
-        "found unknown escape character": (
-            "; put patterns between single quotes",
-            "；正则表达式请用单引号括起来",
-        ),
-    }
-    en, zh = next((hint for start, hint in hints.items() if start in reason), ("", ""))
-    return Problem(
-        file,
-        mark.line + 1 if mark else 1,
-        Text(f"not valid YAML: {reason}{en}", f"不是合法的 YAML：{reason}{zh}"),
-    )
-
-
-def _node_at(node: Any, path: Path_) -> tuple[Any, Any]:
-    """The key node and the value node at a path, as far down as the file goes with it."""
-    key = node
-    for step in path:
-        if isinstance(node, yaml.MappingNode):
-            for key_node, value_node in node.value:
-                if key_node.value == step:
-                    key, node = key_node, value_node
-                    break
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            key = node = node.value[step]
-    return key, node
-
-
-def _line_of(node: Any, path: Path_) -> int:
-    line: int = _node_at(node, path)[0].start_mark.line
-    return line + 1
+    return tuple(Mute(id_.upper(), str(path), line_of(node, ("mute", at))) for at, id_ in enumerate(ids)), []
 
 
 def _explained(file: str, node: Any, error: Any) -> Problem:
-    path: Path_ = error["loc"]
-    line = _line_of(node, path)
+    path: YamlPath = error["loc"]
+    line = line_of(node, path)
     where = ".".join(str(step) for step in path if not isinstance(step, int) and step != "[key]")
     kind, context = error["type"], error.get("ctx", {})
     if "zh" in context and "en" in context:
         return Problem(file, line, Text(context["en"], context["zh"]))
     if kind == "extra_forbidden":
-        line = _line_of(node, path)
+        line = line_of(node, path)
         return Problem(file, line, _unknown_key(path))
     if kind == "missing":
-        line = _line_of(node, path[:-1])
+        line = line_of(node, path[:-1])
         return Problem(file, line, Text(f"`{where}` is missing", f"缺少 `{where}`"))
     given = error.get("input")
     shown = repr(given) if isinstance(given, str | int | float | None) else type(given).__name__
@@ -364,7 +258,7 @@ def _explained(file: str, node: Any, error: Any) -> Problem:
     return Problem(file, line, Text(f"`{where}`: {error['msg']}", f"`{where}`:{error['msg']}"))
 
 
-def _unknown_key(path: Path_) -> Text:
+def _unknown_key(path: YamlPath) -> Text:
     import difflib  # noqa: PLC0415
     import typing  # noqa: PLC0415
 

@@ -107,6 +107,27 @@ def test_other_programs(text: str) -> None:
     assert not is_argument_error(text)
 
 
+PLAIN = [
+    ("int", "32k", "32768"),
+    ("int", "128K", "131072"),
+    ("int", "32,768", "32768"),
+    ("int", "0,85", None),
+    ("int", "abc", None),
+    ("float", "0,85", "0.85"),
+    ("float", "0,05", "0.05"),
+    ("float", "85%", "0.85"),
+    ("float", "32k", None),
+    ("loads", "32k", None),
+]
+
+
+@pytest.mark.parametrize(("kind", "typed", "plain"), PLAIN)
+def test_number_that_was_meant(kind: str, typed: str, plain: str | None) -> None:
+    text = f"sglang serve: error: argument --some-flag: invalid {kind} value: '{typed}'"
+
+    assert plain == read_argument_error(text, ()).get("plain")
+
+
 def test_a_usage_text_decides_what_exists(real: Callable[[str], Sequence[Event]]) -> None:
     usage = [event.text for event in real("cli-unknown-flag")[3:-1]]
 

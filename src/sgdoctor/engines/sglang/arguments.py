@@ -16,6 +16,11 @@ _VALUE: Final = lazy_pattern(r"^argument (?P<flag>\S+): (?P<why>.*)$")
 _QUOTED: Final = lazy_pattern(r"^(?P<why>.*?): (?P<value>'[^']*'|\"[^\"]*\")$")
 _AMBIGUOUS: Final = lazy_pattern(r"^ambiguous option: (?P<flag>\S+) could match (?P<choices>.+)$")
 
+_DECIMAL_COMMA: Final = lazy_pattern(r"^([0-9]{1,4}),([0-9]{1,6})$")
+_PERCENT: Final = lazy_pattern(r"^[0-9]{1,3}%$")
+_THOUSANDS: Final = lazy_pattern(r"^([0-9]{1,5}) ?[kK]$")
+_GROUPED: Final = lazy_pattern(r"^[0-9]{1,3}(?:,[0-9]{3})+$")
+
 _USAGE_IS_WHOLE: Final = 20
 """A usage text with fewer flags than this is an excerpt: the history knows better."""
 _LIKENESS: Final = 0.8
@@ -54,11 +59,26 @@ def read_argument_error(text: str, usage: Collection[str]) -> Mapping[str, Any]:
         facts |= {"kind": "value", "flag": _first(match["flag"])}
         if quoted := _QUOTED.match(match["why"]):
             facts["value"] = quoted["value"][1:-1]
+            facts["plain"] = _meant(facts["value"], quoted["why"])
     if facts["kind"] in ("unknown", "ambiguous") and "flag" in facts:
         accepted = flags_in(usage)
         facts |= _placed(facts["flag"], facts.get("choices", ()), accepted)
         facts |= _several(what.removeprefix(UNKNOWN), accepted) if facts["kind"] == "unknown" else {}
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def _meant(value: str, why: str) -> str | None:
+    """The number that ``32k``, ``32,768``, ``0,85`` or ``85%`` stands for, as argparse reads it; None if unclear."""
+    if "float" in why:
+        if comma := _DECIMAL_COMMA.match(value):
+            return f"{comma[1]}.{comma[2]}"
+        return f"{int(value[:-1]) / 100:g}" if _PERCENT.match(value) else None
+    if "int" in why:
+        if thousands := _THOUSANDS.match(value):
+            # Models count their lengths in binary thousands: a context of 32k is 32768 tokens.
+            return str(int(thousands[1]) * 1024)
+        return value.replace(",", "") if _GROUPED.match(value) else None
+    return None
 
 
 def _first(flags: str) -> str:

@@ -63,7 +63,8 @@ def test_a_failure_is_one_card_with_the_verdict_last(finished: Path, capsys: pyt
     assert code == 3
     assert out.count("SGL501 bcg-decode-output") == 1
     assert "graph capture  " not in out.partition("SGL501")[0]
-    assert out.splitlines()[-1].startswith("failed: The start failed at graph capture")
+    last = out[out.rindex("\n\n") :]
+    assert last.strip().startswith("failed at graph capture: ")
 
 
 def test_it_speaks_chinese(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """A command inside a container, and the names that GPU processes get from the engine."""
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.containers.inside import run_inside
 from sgdoctor.gpu.model import Gpu, GpuProcess, GpuReading
+from sgdoctor.watching import activity
 from sgdoctor.watching.cards import _Named
 from tests.docker.dockerd import PrivateDockerd
 
@@ -51,3 +53,36 @@ def test_processes_get_the_names_of_their_containers(docker_host: PrivateDockerd
     first, second = source.read(), source.read()
 
     assert [reading.gpus[0].processes[0].container_name for reading in (first, second)] == ["", "sgl-named"]
+
+
+class Heard:
+    """Takes the place of a session that is told of activity."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.gpu_name = ""
+
+    def note_activity(self) -> None:
+        self.times += 1
+
+
+@pytest.mark.parametrize(("command", "busy"), [(["sleep", "60"], False), (["sh", "-c", "while :; do :; done"], True)])
+def test_a_container_that_computes_is_not_silent(
+    docker_host: PrivateDockerd,
+    docker_client: object,
+    busybox_image: str,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+    busy: bool,
+) -> None:
+    monkeypatch.setattr(activity, "_CPU_EVERY_SECONDS", 0.2)
+    monkeypatch.setattr(activity, "_CPU_BUSY_SHARE", 0.05)
+    container = docker_client.containers.run(busybox_image, command, detach=True)  # type: ignore[attr-defined]
+    heard = Heard()
+    source = activity.Attentive(Cards("", {}), heard, lambda: container.id, Endpoint(docker_host.url))  # type: ignore[arg-type]
+
+    for _ in range(4):
+        source.read()
+        time.sleep(0.4)
+
+    assert busy == (heard.times > 0)

@@ -404,6 +404,17 @@ async def test_the_corrected_flags_are_copied() -> None:
         assert one.toasts == ["Copied: --mem-fraction-static 0.92"]
 
 
+async def test_the_corrected_command_of_a_container_is_copied() -> None:
+    snapshot = snapshot_of(FAILED)
+    command = ("python3", "-m", "sglang.launch_server", "--mem-fraction-static", "0.88", "--api-key", "my-secret-key")
+    snapshot = snapshot._replace(subject=snapshot.subject._replace(command=command))
+    async with desk(FAILED, snapshot) as one:
+        await one.press("c")
+        copied = one.app.clipboard
+
+    assert copied == "python3 -m sglang.launch_server --mem-fraction-static 0.92 --api-key ***"
+
+
 async def test_nothing_to_copy_is_said() -> None:
     async with desk(READY, snapshot_of(READY, live=True, uptime=3.0)) as one:
         await one.press("c")

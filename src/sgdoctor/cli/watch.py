@@ -13,13 +13,11 @@ if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
     from sgdoctor.containers.client import Listed
     from sgdoctor.containers.endpoint import Endpoint
-    from sgdoctor.gpu.model import GpuProcess, GpuReading, GpuSource
     from sgdoctor.rules.base import RuleBase
     from sgdoctor.watching.feeds import Feed
     from sgdoctor.watching.session import Session
 
 _MAX_SPEED: Final = 1e6
-_BUSY_PERCENT: Final = 5
 
 
 def configure(parser: "Parser") -> None:
@@ -165,6 +163,7 @@ def app_module() -> Any:
 def _in_app(app: Any, feed: "Feed", base: "RuleBase", arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.diagnose import exit_code
     from sgdoctor.config import load_config, load_remembered, save_remembered
+    from sgdoctor.watching.activity import Attentive
     from sgdoctor.watching.cards import cards_of
 
     config = load_config()
@@ -184,33 +183,6 @@ def _in_app(app: Any, feed: "Feed", base: "RuleBase", arguments: argparse.Namesp
         snapshot = session.snapshot()
         return snapshot.subject.id if snapshot is not None else ""
 
-    cards = cards_of(getattr(feed, "endpoint", None), watched)
-    return int(app.run_app(session, _Attentive(cards, session), options))
-
-
-class _Attentive:
-    """A source of readings that lets the session know what the GPUs of the server do: silence at work is no stall."""
-
-    def __init__(self, source: "GpuSource", session: "Session") -> None:
-        self._source = source
-        self._session = session
-
-    def read(self) -> "GpuReading":
-        """As the source."""
-        reading = self._source.read()
-        snapshot = self._session.snapshot()
-        container = snapshot.subject.id if snapshot is not None else ""
-        used = [gpu for gpu in reading.gpus if any(_runs_in(process, container) for process in gpu.processes)]
-        if used:
-            self._session.gpu_name = used[0].name
-        if any((gpu.utilisation or 0) >= _BUSY_PERCENT for gpu in used):
-            self._session.note_activity()
-        return reading
-
-    def close(self) -> None:
-        """As the source."""
-        self._source.close()
-
-
-def _runs_in(process: "GpuProcess", container: str) -> bool:
-    return bool(container) and process.container.startswith(container)
+    endpoint = getattr(feed, "endpoint", None)
+    source = Attentive(cards_of(endpoint, watched), session, watched, endpoint)
+    return int(app.run_app(session, source, options))

@@ -138,6 +138,17 @@ class Client:
         entries = [_listed(entry) for entry in self._json("/containers/json", query)]
         return sorted(entries, key=lambda entry: (not entry.running, -entry.created))
 
+    def cpu_seconds(self, container_id: str) -> float | None:
+        """Processor time that a container has used since it started; None if it does not run; raises as ``inspect``."""
+        try:
+            stats = self._json(f"/containers/{container_id}/stats", {"stream": "0", "one-shot": "1"})
+        except RefusedError as error:
+            if error.status == 404:
+                return None
+            raise
+        used = ((stats.get("cpu_stats") or {}).get("cpu_usage") or {}).get("total_usage")
+        return used / 1e9 if isinstance(used, int) and used else None
+
     def happenings(self, container_id: str, since: int) -> list[Happening]:
         """Starts and ends of a container that the engine still remembers; it forgets soon, podman at once.
 

@@ -12,6 +12,7 @@ from textual.command import CommandPalette
 
 from sgdoctor.config import state_dir
 from sgdoctor.diagnosis.model import Diagnosis
+from sgdoctor.report.redact import redact
 from sgdoctor.report.safe import printable
 from sgdoctor.tui.panes.log import EvidenceLog
 from sgdoctor.tui.ports import Options, Session
@@ -23,7 +24,7 @@ from sgdoctor.tui.screens.explain import ExplainScreen, LaterScreen
 from sgdoctor.tui.screens.help import HelpScreen
 from sgdoctor.tui.screens.watch import WatchScreen
 from sgdoctor.tui.theme import CYCLE
-from sgdoctor.tui.view import View, evidence_lines, flags_of
+from sgdoctor.tui.view import View, command_of, evidence_lines, flags_of
 from sgdoctor.tui.words import tell
 
 _TOAST_SECONDS: Final = {"information": 4, "warning": 8, "error": 8}
@@ -160,14 +161,15 @@ class Actions(App[int]):
     # ------------------------------------------------------------ taking away
 
     def action_copy(self) -> None:
-        """Copy the corrected flags of the selected diagnosis."""
+        """Copy the corrected command, or the corrected flags where the command is not known."""
         diagnosis = self.selected
         flags = flags_of(diagnosis, self.view.lang) if diagnosis is not None else []
-        if not flags:
+        if diagnosis is None or not flags:
             self.say(tell(self.view.lang, "copy.none"))
             return
-        self.copy_to_clipboard("\n".join(flags))
-        self.say(tell(self.view.lang, "copied", text=printable(" ".join(flags))))
+        text = redact(command_of(diagnosis, self.view.snapshot)) or "\n".join(flags)
+        self.copy_to_clipboard(text)
+        self.say(tell(self.view.lang, "copied", text=printable(text)))
 
     def action_save(self) -> None:
         """Save the report and the log of the start that is shown."""

@@ -1,5 +1,6 @@
 """What all panes draw: one immutable value, made anew whenever something changed."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -8,6 +9,7 @@ from typing import Final
 from sgdoctor.diagnosis.model import Diagnosis, State
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.gpu.model import Gpu, GpuReading
+from sgdoctor.launch.argv import corrected
 from sgdoctor.report.wording import change_text
 from sgdoctor.tui.drawing import BAD, BUSY, GOOD, MUTED, ODD
 from sgdoctor.tui.history import History
@@ -128,6 +130,17 @@ def flags_of(diagnosis: Diagnosis, lang: str) -> list[str]:
         if fix.changes:
             return [change_text(change, lang) for change in fix.changes]
     return []
+
+
+def command_of(diagnosis: Diagnosis, snapshot: Snapshot | None) -> str:
+    """The command of the container with the best fix in it; empty where that fix is more than flags, or no fix is."""
+    if snapshot is None:
+        return ""
+    fix = next((fix for fix in diagnosis.fixes if fix.changes), None)
+    if fix is None or any(not change.kind.startswith("flag.") for change in fix.changes):
+        return ""
+    argv = corrected(snapshot.subject.command, fix.changes)
+    return shlex.join(argv) if argv is not None else ""
 
 
 def evidence_lines(diagnosis: Diagnosis) -> list[int]:

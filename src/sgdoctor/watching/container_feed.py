@@ -70,6 +70,7 @@ class ContainerFeed:
             container.image,
             ports=container.ports,
             restarts=self._restarts,
+            command=container.command,
         )
 
     def read(self, timeout: float) -> Sequence[Arrival]:

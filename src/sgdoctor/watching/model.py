@@ -33,6 +33,7 @@ class Subject(NamedTuple):
         quantisation: as the engine printed it.
         ports: ``15433->30000``.
         restarts: how often the daemon restarted the container; None if it cannot be known.
+        command: entry point and arguments of the container.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class Subject(NamedTuple):
     quantisation: str = ""
     ports: str = ""
     restarts: int | None = None
+    command: tuple[str, ...] = ()
 
 
 class StageState(StrEnum):

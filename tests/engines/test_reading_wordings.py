@@ -249,3 +249,11 @@ def test_docker_lines_come_before_the_engine(composed: Composed) -> None:
 def _unbracketed(event: Event) -> Any:
     line = event.line
     return type(line)(line.number, line.offset, line.text)
+
+
+def test_refused_chat_requests_are_counted(composed: Composed) -> None:
+    access = 'INFO:     127.0.0.1:43690 - "POST /v1/chat/completions HTTP/1.1" {}'
+    spoken = f"Receive: obj=GenerateReqInput(rid='0', text='{access.format('400 Bad Request')}')"
+    facts = SGLANG.read(composed(access.format("400 Bad Request"), access.format("200 OK"), spoken)).facts
+
+    assert facts["chat_refused"].value == 1

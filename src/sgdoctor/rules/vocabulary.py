@@ -15,7 +15,7 @@ FACTS: Final = frozenset(
     max_total_num_tokens max_running_requests context_len chunked_prefill_size max_prefill_tokens
     available_gpu_mem_gib attention_backend host port ready ready_seconds
     decode_tokens_per_second prefill_tokens_per_second decode_lines decode_eager_lines
-    token_usage token_usage_max running_requests_max queue_max retractions
+    token_usage token_usage_max running_requests_max queue_max retractions chat_refused
     gpu_total_gib oom_tried_mib oom_free_mib oom_other_process_gib oom_other_pid exit_code
     args_error.kind args_error.flag args_error.flags args_error.others
     args_error.value args_error.choices args_error.suggestion

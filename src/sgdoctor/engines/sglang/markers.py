@@ -23,6 +23,7 @@ START_MARKERS: Final[tuple[str, ...]] = (
 )
 
 READY: Final = "The server is fired up and ready to roll!"
+CHAT_REFUSED: Final = ' - "POST /v1/chat/completions HTTP/1.1" 400'
 UVICORN_RUNNING: Final = "Uvicorn running on "
 ARGPARSE_ERRORS: Final[tuple[str, ...]] = (
     "error: unrecognized arguments",
@@ -71,6 +72,7 @@ MARKERS: Final[tuple[str, ...]] = (
     "KeyboardInterrupt",
     "INFO:     Shutting down",
     "Retract requests",
+    CHAT_REFUSED,
     "Decode out of memory happened",
     "out of memory. Tried to allocate",
     "state cache",

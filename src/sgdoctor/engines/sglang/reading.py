@@ -122,6 +122,8 @@ def _data(attempt: Attempt, event: Event) -> None:
         if attempt.course.current in (None, PhaseName.DOCKER):
             attempt.course.begin(PhaseName.ARGS, event)
         _arguments(attempt, event)
+    elif markers.CHAT_REFUSED in text[:120] and text.endswith(" 400 Bad Request"):
+        attempt.book.count("chat_refused", event.line)
     elif text.startswith(_USAGE):
         attempt.usage.append(text)
         if text.startswith(("usage: sglang", "usage: launch_server")):

@@ -60,7 +60,6 @@ class Heard:
 
     def __init__(self) -> None:
         self.times = 0
-        self.gpu_name = ""
 
     def note_activity(self) -> None:
         self.times += 1

@@ -415,6 +415,15 @@ async def test_the_corrected_command_of_a_container_is_copied() -> None:
     assert copied == "python3 -m sglang.launch_server --mem-fraction-static 0.92 --api-key ***"
 
 
+async def test_secrets_of_the_evidence_are_not_on_the_screen() -> None:
+    data = FAILED.replace(b"RuntimeError: Hybrid", b"RuntimeError: hf_abcdefghijklmnop Hybrid", 1)
+    async with desk(data, snapshot_of(data)) as one:
+        screen = one.screen
+
+    assert "hf_***" in screen
+    assert "hf_abcdefghijklmnop" not in screen
+
+
 async def test_nothing_to_copy_is_said() -> None:
     async with desk(READY, snapshot_of(READY, live=True, uptime=3.0)) as one:
         await one.press("c")

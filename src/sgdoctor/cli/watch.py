@@ -172,6 +172,7 @@ def _in_app(app: Any, feed: "Feed", base: "RuleBase", arguments: argparse.Namesp
         config=config,
         remembered=load_remembered(),
         base=base,
+        redact=not arguments.no_redact,
         until_ready=arguments.until_ready,
         exit_code=exit_code,
         reports=config.reports,

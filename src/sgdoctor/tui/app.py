@@ -15,6 +15,7 @@ from sgdoctor.config import Remembered
 from sgdoctor.diagnosis.model import State
 from sgdoctor.gpu.model import GpuReading, GpuSource
 from sgdoctor.gpu.source import Sampler
+from sgdoctor.report.redact import redact
 from sgdoctor.report.safe import printable
 from sgdoctor.tui.actions import Actions
 from sgdoctor.tui.bindings import app_bindings, keymap
@@ -97,8 +98,10 @@ class SgdoctorApp(Actions):
         config, remembered = options.config, options.remembered
         table, problems = table_with(config.keys, (*KEYS, *LOG_KEYS))
         lang = config.language or remembered.language or options.lang
-        view = View(lang=lang, keys=table, benign=remembered.benign)
-        super().__init__(session, options, view, WatchScreen(session.lines, config.panes, remembered.pane))
+        hide = redact if options.redact else str
+        view = View(lang=lang, keys=table, benign=remembered.benign, hide=hide)
+        screen = WatchScreen(session.lines, config.panes, remembered.pane, hide=hide)
+        super().__init__(session, options, view, screen)
         self.broken: BaseException | None = None
         self._problems = (*config.problems, *problems)
         self.set_keymap(dict(keymap(table)))

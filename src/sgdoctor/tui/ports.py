@@ -57,6 +57,7 @@ class Options:
         config: settings of the user.
         remembered: what the app was left with.
         base: rules, for their pages; None where they cannot be looked up.
+        redact: whether secrets are hidden in what is shown.
         until_ready: whether to leave as soon as it serves, or has failed.
         exit_code: the exit code for the state of the newest start.
         clock: seconds since the epoch.
@@ -69,6 +70,7 @@ class Options:
     config: Config = field(default_factory=Config)
     remembered: Remembered = field(default_factory=Remembered)
     base: RuleBase | None = None
+    redact: bool = True
     until_ready: bool = False
     exit_code: Callable[[State], int] = lambda _: 0
     clock: Callable[[], float] = time

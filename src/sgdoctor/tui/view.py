@@ -10,6 +10,7 @@ from sgdoctor.diagnosis.model import Diagnosis, State
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.gpu.model import Gpu, GpuReading
 from sgdoctor.launch.argv import corrected
+from sgdoctor.report.redact import Redactor, redact
 from sgdoctor.report.wording import change_text
 from sgdoctor.tui.drawing import BAD, BUSY, GOOD, MUTED, ODD
 from sgdoctor.tui.history import History
@@ -85,6 +86,7 @@ class View:
         chosen: number of the start that the user chose; None for the newest.
         failures: what broke behind the screen, one line each.
         keys: the table in force.
+        hide: takes secrets out of lines of the log.
     """
 
     snapshot: Snapshot | None = None
@@ -95,6 +97,7 @@ class View:
     chosen: int | None = None
     failures: tuple[str, ...] = ()
     keys: Sequence[Key] = KEYS
+    hide: Redactor = redact
 
     @property
     def diagnoses(self) -> tuple[Diagnosis, ...]:

@@ -8,10 +8,9 @@ from typing import Final
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.errors import UserError
-from sgdoctor.gpu.model import GpuProcess, GpuReading, GpuSource
+from sgdoctor.gpu.model import GpuReading, GpuSource
 from sgdoctor.watching.session import Session
 
-_GPU_BUSY_PERCENT: Final = 5
 # A waiting SGLang (0.5.15) polls its queues with less than this; compiling kernels or reading weights takes a whole
 # processor.
 _CPU_BUSY_SHARE: Final = 0.5
@@ -19,11 +18,11 @@ _CPU_EVERY_SECONDS: Final = 5.0
 
 
 class Attentive:
-    """A source of readings that lets the session know what the GPUs and the processors of the server do.
+    """A source of GPU readings that also lets the session know when the processors of the server are at work.
 
     Args:
         source: of the readings.
-        session: is told of activity, and of the name of the GPU.
+        session: is told of activity.
         watched: gives the id of the container of now; empty while there is none.
         endpoint: the container engine; None where no container is watched, and no processor time is known.
     """
@@ -40,14 +39,9 @@ class Attentive:
 
     def read(self) -> GpuReading:
         """As the source."""
-        reading = self._source.read()
-        container = self._watched()
-        used = [gpu for gpu in reading.gpus if any(_runs_in(process, container) for process in gpu.processes)]
-        if used:
-            self._session.gpu_name = used[0].name
-        if any((gpu.utilisation or 0) >= _GPU_BUSY_PERCENT for gpu in used) or self._computes(container):
+        if self._computes(self._watched()):
             self._session.note_activity()
-        return reading
+        return self._source.read()
 
     def _computes(self, container: str) -> bool:
         """Whether the container used a good part of a processor since it was asked the last time."""
@@ -66,7 +60,3 @@ class Attentive:
     def close(self) -> None:
         """As the source."""
         self._source.close()
-
-
-def _runs_in(process: GpuProcess, container: str) -> bool:
-    return bool(container) and process.container.startswith(container)

@@ -197,7 +197,7 @@ def answer_lines(view: View, width: int) -> list[Content]:
     if verdict.unexplained is not None:
         key = "report.unexplained" if verdict.state is State.UNDETERMINED else "report.unexplained_exception"
         lines = wrap(styled(say(lang, key), "bold"), width, first=styled("? ", f"bold {ODD}"))
-        lines += quote_lines(verdict.unexplained, width, rows=4, context=True)
+        lines += quote_lines(verdict.unexplained, view, width, rows=4, context=True)
         if verdict.state is State.UNDETERMINED:
             lines += [BLANK, *wrap(styled(say(lang, "report.would_decide"), MUTED), width, first=Content("  "))]
         return [*lines, BLANK]
@@ -241,7 +241,7 @@ def card_lines(diagnosis: Diagnosis, view: View, width: int, *, brief: bool = Fa
         cause = shortened(cause, most, width)
     lines += cause
     for evidence in diagnosis.evidence[:1]:
-        lines += [BLANK, *quote_lines(evidence, width, rows=_QUOTE_ROWS, context=False)]
+        lines += [BLANK, *quote_lines(evidence, view, width, rows=_QUOTE_ROWS, context=False)]
     count = len(diagnosis.consequences)
     if count:
         names = ", ".join(dict.fromkeys(consequence.rule for consequence in diagnosis.consequences))
@@ -273,7 +273,7 @@ def fix_lines(fix: Fix, number: int, view: View, width: int, *, whole: bool) -> 
     return lines
 
 
-def quote_lines(evidence: Evidence, width: int, *, rows: int, context: bool) -> list[Content]:
+def quote_lines(evidence: Evidence, view: View, width: int, *, rows: int, context: bool) -> list[Content]:
     """A line of the log, with its number; of the proof at most ``rows`` rows, of its context one row each."""
     around = [*evidence.before, (evidence.line, evidence.text), *evidence.after] if context else []
     quoted: Sequence[tuple[int, str]] = around or [(evidence.line, evidence.text)]
@@ -286,7 +286,7 @@ def quote_lines(evidence: Evidence, width: int, *, rows: int, context: bool) -> 
             (f"{number:>{digits}}", "bold" if proof else MUTED),
             (" │ ", MUTED),
         )
-        content = plain(text, "" if proof else MUTED)
+        content = plain(view.hide(text), "" if proof else MUTED)
         if not proof:
             lines.append(cut(first + content, width))
             continue

@@ -80,7 +80,7 @@ def detail_lines(diagnosis: Diagnosis, view: View, width: int) -> list[Content]:
     for index, evidence in enumerate(diagnosis.evidence):
         if index:
             lines.append(styled("    ⋮", MUTED))
-        lines += quote_lines(evidence, width, rows=_QUOTE_ROWS, context=True)
+        lines += quote_lines(evidence, view, width, rows=_QUOTE_ROWS, context=True)
     lines += [BLANK, *section("report.fixes", lang)]
     for number, fix in enumerate(diagnosis.fixes, 1):
         lines += [*fix_lines(fix, number, view, width, whole=True), BLANK]

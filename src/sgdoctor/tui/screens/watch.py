@@ -11,6 +11,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from sgdoctor.config import PANES
+from sgdoctor.report.redact import Redactor
 from sgdoctor.tui.arrangement import Shape, arrange, shape_of
 from sgdoctor.tui.panes.bars import KeyBar, Tabs
 from sgdoctor.tui.panes.diagnosis import Card, DiagnosisPane
@@ -30,13 +31,13 @@ class WatchScreen(Screen[None]):
 
     AUTO_FOCUS = ""
 
-    def __init__(self, lines: Lines, shown: Collection[str], active: str) -> None:
+    def __init__(self, lines: Lines, shown: Collection[str], active: str, *, hide: Redactor) -> None:
         super().__init__()
         self._shown = [name for name in PANES if name in shown]
         self.active = active if active in self._shown else self._shown[0]
         self._zoomed = False
         self._view = View()
-        self.log_pane = EvidenceLog(lines, id="log")
+        self.log_pane = EvidenceLog(lines, hide=hide, id="log")
         self.diagnosis = DiagnosisPane(id="diagnosis")
         self._panes: dict[str, Widget] = {
             "startup": StartupPane(id="startup"),

@@ -95,6 +95,18 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "demo.speed": ("N times as fast as it was; default: {speed}", "速度为实际的 N 倍；默认 {speed}"),
     "explain.code": ("id (SGL401) or name of a rule, or a word in its title", "规则编号（SGL401）、名称或标题中的词"),
     "completion.shell": ("bash, zsh or tcsh", "bash、zsh 或 tcsh"),
+    # What stands for a value in help
+    "metavar.FILE": ("FILE", "文件"),
+    "metavar.DIR": ("DIR", "目录"),
+    "metavar.PATH": ("PATH", "路径"),
+    "metavar.COMMAND": ("COMMAND", "命令"),
+    "metavar.ACTION": ("ACTION", "操作"),
+    "metavar.CODE": ("CODE", "编号"),
+    "metavar.RULE": ("RULE", "规则"),
+    "metavar.NAME": ("NAME", "名称"),
+    "metavar.LEVEL": ("LEVEL", "级别"),
+    "metavar.FAMILY": ("FAMILY", "类别"),
+    "metavar.CONTAINER": ("CONTAINER", "容器"),
     # Errors
     "error": ("sgdoctor: {text}", "sgdoctor：{text}"),
     "error.unknown_command": ("unknown command {given}{hint}", "未知命令 {given}{hint}"),
@@ -146,7 +158,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "report.no_fix": ("No cure is known for these values.", "对于这些数值，尚无已知的修复办法。"),
     "report.cost": ("Cost: {text}", "代价：{text}"),
     "report.consequences": ("Only consequences: {list}", "只是后果：{list}"),
-    "report.consequence": ("{rule} (line {line})", "{rule}（第 {line} 行）"),
+    "report.consequence": ("{title} (line {line})", "{title}（第 {line} 行）"),
     "report.and_more": ("and {count} more", "以及另外 {count} 个"),
     "report.not_this": ("Not to be confused with", "不要混淆"),
     "report.references": ("More", "更多"),
@@ -160,10 +172,20 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         "要作出判断，需要：从第一行开始的完整日志，包括故障之前的内容。",
     ),
     "report.notices": (
-        "Kinds of lines that look alarming and are not: {count} (--notices shows them)",
-        "看起来吓人但其实正常的日志：{count} 类（用 --notices 查看）",
+        "{count} messages look alarming and are harmless (--notices)",
+        "{count} 类日志看起来吓人但无害（--notices）",
     ),
-    "report.notes": ("Notes: {count} (--notices shows them)", "提示：{count} 条（用 --notices 查看）"),
+    "report.notices_one": (
+        "1 message looks alarming and is harmless (--notices)",
+        "1 类日志看起来吓人但无害（--notices）",
+    ),
+    "report.notes": ("{count} notes (--notices)", "{count} 条提示（--notices）"),
+    "report.notes_one": ("1 note (--notices)", "1 条提示（--notices）"),
+    "report.version_range": ("{low} to {high}", "{low} 至 {high}"),
+    "report.version_from": ("{version} or later", "{version} 或更高"),
+    "report.version_to": ("{version} or earlier", "{version} 或更早"),
+    "report.version_guess": ("{version} by its arguments", "{version}（据参数推断）"),
+    "report.each_file": ("{name}: {text}", "{name}：{text}"),
     "report.slow_rules": (
         "Left out, their patterns took too long on this log: {rules} (see sgdoctor rules check)",
         "以下规则的模式在这份日志上耗时过长，已跳过：{rules}（见 sgdoctor rules check）",
@@ -207,7 +229,10 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "explain.severity": ("{severity}, {confidence}", "{severity}，{confidence}"),
     "explain.looks_like": ("How it looks in a log", "在日志中的样子"),
     "explain.muted": ("Muted by {file}: diagnose leaves it out.", "已被 {file} 静音：诊断时不使用。"),
-    "explain.when": ("when {condition}", "条件：{condition}"),
+    "explain.which": (
+        "diagnose shows those that fit the numbers of a log.",
+        "diagnose 只显示适合日志中数值的办法。",
+    ),
     "explain.versions": ("for {versions}", "适用于 {versions}"),
 }
 

@@ -42,7 +42,10 @@ def test_a_failure_is_3_a_healthy_log_is_0_and_the_worst_counts(
     assert main(["diagnose", dead]) == 3
     assert main(["diagnose", alive]) == 0
     assert main(["diagnose", alive, dead]) == 3
-    assert capsys.readouterr().out.count("failed: ") == 2
+    out = capsys.readouterr().out
+    assert out.count("failed at graph capture: ") == 3
+    assert [f"{alive}: healthy: stopped on request, nothing is wrong."] == out.splitlines()[-2:-1]
+    assert out.splitlines()[-1].startswith(f"{dead}: failed at graph capture: ")
 
 
 def test_undetermined_is_5(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,6 +147,27 @@ def test_help(lang: str, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ([], ["--help"], ["diagnose", "--help"], ["explain", "-h"], ["rules", "--help"]):
         assert main([*arguments, "--lang", lang] if arguments else ["--lang", lang]) == 0
         assert capsys.readouterr().out.startswith("用法" if lang == "zh" else "usage")
+
+
+def test_help_in_chinese_is_chinese_throughout(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["diagnose", "--help", "--lang", "zh"])
+    text = capsys.readouterr().out
+    main(["rules", "check", "--help", "--lang", "zh"])
+    check = capsys.readouterr().out
+
+    assert {"选项：", "参数："} <= set(text.splitlines())
+    assert "文件 [文件 ...]" in text
+    assert "[规则|路径 ...]" in check
+    assert not any(line.lstrip().startswith(("，", "。", "；")) for line in text.splitlines())
+
+
+def test_the_page_of_a_rule_holds_no_expressions_and_whole_addresses(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["explain", "SGL402"])
+    page = capsys.readouterr().out
+
+    assert " is not None" not in page
+    assert "_min>" not in page
+    assert all(" " not in line.strip() for line in page.splitlines() if "https://" in line)
 
 
 def test_closed_streams_still_give_the_exit_code(dead: str) -> None:
@@ -268,7 +292,7 @@ def test_a_finished_log_through_a_pipe(dead: str, alive: str) -> None:
 
     assert done.returncode == 3
     assert done.stdout.decode().startswith("stdin")
-    assert done.stdout.decode().count("failed: ") == 1
+    assert done.stdout.decode().count("failed at graph capture: ") == 1
     with Path(alive).open("rb") as file:
         redirected = subprocess.run([*SGDOCTOR, "diagnose", "-"], stdin=file, capture_output=True, check=False)
     assert redirected.returncode == 0
@@ -303,7 +327,7 @@ def test_a_growing_log_says_each_change_and_ends_with_the_verdict(dead: str) -> 
         rest = process.stdout.read()
 
     assert process.returncode == 3
-    assert rest.decode().splitlines()[-1].startswith("failed: ")
+    assert rest.decode().splitlines()[-1].startswith("failed at graph capture: ")
 
 
 def test_ctrl_c_gives_the_answer_so_far(alive: str) -> None:

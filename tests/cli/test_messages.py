@@ -15,7 +15,7 @@ from sgdoctor.rules.model import Confidence, Severity
 def test_both_languages_fill_in_the_same_names() -> None:
     for key, (english, chinese) in MESSAGES.items():
         assert english, key
-        assert re.search(r"[\u4e00-\u9fff]", chinese) or key in ("report.memory", "error", "explain.severity"), key
+        assert re.search(r"[\u4e00-\u9fff]", chinese) or key in ("report.memory", "error", "explain.severity", "report.each_file"), key
         assert set(re.findall(r"{(\w+)}", english)) == set(re.findall(r"{(\w+)}", chinese)), key
 
 
@@ -25,7 +25,7 @@ def test_every_message_is_used_and_every_used_message_exists() -> None:
         for folder in ("cli", "report", "diagnosis")
         for path in (Path(__file__).parents[2] / "src" / "sgdoctor" / folder).glob("*.py")
     )
-    built = ("severity.", "confidence.", "safety.", "change.", "help.", "diagnose.")
+    built = ("severity.", "confidence.", "safety.", "change.", "help.", "diagnose.", "metavar.")
 
     unused = [key for key in MESSAGES if f'"{key}"' not in source and not key.startswith(built)]
 

@@ -201,3 +201,18 @@ def test_text_from_the_log_cannot_steer_the_terminal_through_a_title() -> None:
 
     assert "\x1b" not in verdict.diagnoses[0].title.en
     assert verdict.diagnoses[0].title.en.isprintable()
+
+
+def test_the_closing_line_is_one_sentence_with_one_full_stop() -> None:
+    asked = rule("A", title=Text("did you mean `--x`?", "是否想写 `--x`？"))
+    failed = judged([hit(asked, event(10), phase=PhaseName.ARGS)])
+    stopped = judged([], reading(shutdown=9), [event(10)])
+    starting = judged([], reading(phases=[(PhaseName.WEIGHTS, 1)]), [event(10)])
+
+    assert (
+        Text("failed at arguments: did you mean `--x`?", "启动失败（参数解析阶段）：是否想写 `--x`？") == failed.closing
+    )
+    assert failed.summary.zh.endswith("`--x`？")
+    assert Text("healthy: stopped on request, nothing is wrong.", "已按要求停止，没有问题。") == stopped.closing
+    assert starting.closing is not None
+    assert "starting: weights, nothing is wrong so far, not ready yet." == starting.closing.en

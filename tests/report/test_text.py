@@ -58,7 +58,7 @@ def test_the_card_holds_cause_proof_fix_cost_and_the_verdict_last() -> None:
         "--mem-fraction-static 0.92",
         "remove --x",
         "Less room for graphs.",
-        "SGL901 (line 840)",
+        "Only consequences: It was told to die (line 840)",
         "attempt 3 of 3",
         ">=0.5.20",
     ):
@@ -169,3 +169,28 @@ def test_the_verdict_in_a_pipe_is_one_line_however_long() -> None:
     text = printed(columns=60, of=verdict(summary=Text("word " * 40 + "end.", "")))
 
     assert text.splitlines()[-1] == "failed: " + "word " * 40 + "end."
+
+
+def test_a_version_that_was_only_narrowed_down_is_called_a_guess() -> None:
+    facts = {"version_min": Fact("version_min", "0.5.15", 1), "version_max": Fact("version_max", "0.5.16", 1)}
+
+    english = printed(columns=110, of=verdict(version="0.5.15-0.5.16", facts=facts))
+    chinese = printed(columns=110, of=verdict(version=">=0.5.15", facts=facts), lang="zh")
+
+    assert "sglang 0.5.15 to 0.5.16 by its arguments" in english.splitlines()[0]
+    assert "sglang 0.5.15 或更高（据参数推断）" in chinese.splitlines()[0]
+
+
+def test_a_fix_without_a_cost_says_nothing_about_it() -> None:
+    free = verdict().diagnoses[0]
+    free = free._replace(fixes=(free.fixes[0]._replace(effect=Text("None.", "无。")),))
+
+    assert "Cost" in printed()
+    assert "Cost" not in printed(of=verdict(diagnoses=(free,)))
+
+
+def test_the_last_line_is_one_sentence_where_the_verdict_has_one() -> None:
+    closing = Text("failed at state cache: it does not fit.", "启动失败（状态缓存阶段）：放不下。")
+
+    assert closing.en == printed(of=verdict(closing=closing)).splitlines()[-1]
+    assert closing.zh == printed(of=verdict(closing=closing), lang="zh").splitlines()[-1]

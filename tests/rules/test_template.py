@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdoctor.rules.template import MAX_VALUE, fill, fill_value, generic, mistakes, placeholders
+from sgdoctor.rules.template import MAX_VALUE, fill, fill_value, generic, mistakes, placeholders, spoken
 
 NAMES = {
     "gib": 18.6789,
@@ -73,3 +73,7 @@ def test_no_text_and_no_value_makes_it_fail(text: str, value: object) -> None:
 
     assert isinstance(filled, str)
     assert generic(text).count("a") <= text.count("a")
+
+
+def test_names_are_spoken_as_words() -> None:
+    assert "`<flag>` to <state fraction min>, <x>" == spoken("`{args_error.flag}` to {state_fraction_min:.2f}[[, {x}]]")

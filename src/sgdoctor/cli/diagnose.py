@@ -238,12 +238,13 @@ class _Writer:
         if self._format == "text":
             for verdict in answer.verdicts if self._arguments.all_attempts else answer.verdicts[-1:]:
                 self._print(answer.name, verdict)
-        else:
-            self._collected.append(answer)
+        self._collected.append(answer)
 
     def close(self) -> None:
         """Prints what is printed as one document."""
-        if self._format == "json":
+        if self._format == "text" and self._several and self._collected:
+            self._overview()
+        elif self._format == "json":
             self._json()
         elif self._format == "sarif" and self._collected:
             from sgdoctor.report.sarif import as_sarif
@@ -262,13 +263,15 @@ class _Writer:
                 sys.stdout.write("\n---\n\n".join(pages))
 
     def _print(self, name: str, verdict: "Verdict") -> None:
-        from sgdoctor.report.canvas import console_for
+        from sgdoctor.report.canvas import Canvas, console_for
         from sgdoctor.report.text import Options, print_verdict
 
         if self._console is None:
             self._console = console_for(sys.stdout)
         if self._written:
             self._console.print()
+            if self._several:
+                Canvas(self._console, self._lang).rule()
         self._written = True
         options = Options(
             lang=self._lang,
@@ -278,6 +281,22 @@ class _Writer:
             redact=self.redact,
         )
         print_verdict(self._console, verdict, name, options)
+
+    def _overview(self) -> None:
+        """One line for each input."""
+        from sgdoctor.report.canvas import Canvas
+        from sgdoctor.report.redact import redactor_for
+        from sgdoctor.report.safe import printable
+        from sgdoctor.report.wording import last_line
+
+        assert self._console is not None
+        self._console.print()
+        Canvas(self._console, self._lang).rule()
+        for answer in self._collected:
+            newest = answer.verdicts[-1]
+            name = redactor_for(newest, redact=self.redact)(printable(answer.name))
+            text = say(self._lang, "report.each_file", name=name, text="".join(last_line(newest, self._lang)))
+            self._console.print(printable(text), no_wrap=True, crop=False, overflow="ignore")
 
     def _json(self) -> None:
         from sgdoctor.report.json import as_data

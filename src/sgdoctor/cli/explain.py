@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from sgdoctor.messages import say
-from sgdoctor.rules.template import generic
+from sgdoctor.rules.template import spoken
 
 if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
             rule = found[0]
         elif found:
             for one in found:
-                title = generic(printable(one.title.in_language(lang)))
+                title = spoken(printable(one.title.in_language(lang)))
                 sys.stdout.write(f"{one.id}  {one.name:<36}  {title}\n")
             return 0
         else:

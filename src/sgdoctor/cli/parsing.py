@@ -7,8 +7,9 @@ import shlex
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn
 
-from sgdoctor.messages import LANGUAGES, say
+from sgdoctor.messages import LANGUAGES, MESSAGES, say
 from sgdoctor.patterns import lazy_pattern
+from sgdoctor.report.wrapping import is_wide, wrapped
 
 
 class UsageError(Exception):
@@ -79,9 +80,11 @@ class Parser(argparse.ArgumentParser):
         words = []
         for action in self._actions:
             if action.required and action.option_strings:
-                words.append(f"{action.option_strings[-1]} {action.metavar or action.dest.upper()}")
+                words.append(
+                    f"{action.option_strings[-1]} {_translated(str(action.metavar or action.dest.upper()), self.lang)}"
+                )
             elif action.required:
-                words.append(str(action.metavar or action.dest))
+                words.append(_translated(str(action.metavar or action.dest), self.lang))
         return words
 
     def _explained(self, message: str) -> str:
@@ -105,7 +108,8 @@ class Parser(argparse.ArgumentParser):
             )  # fmt: skip
         if found := _REQUIRED.match(message):
             usage = " ".join([self.prog, *self._required()])
-            return say(lang, "error.missing", names=found["names"], usage=usage, program=self.prog)
+            names = ", ".join(_translated(name, lang) for name in found["names"].split(", "))
+            return say(lang, "error.missing", names=names, usage=usage, program=self.prog)
         if found := _VALUE.match(message):
             return say(lang, "error.needs_value", name=found["name"])
         if found := _NO_VALUE.match(message):
@@ -115,7 +119,14 @@ class Parser(argparse.ArgumentParser):
         return say(lang, "error.usage", text=message)
 
 
+def _translated(word: str, lang: str) -> str:
+    """What stands for a value in help, in the user's language."""
+    return "|".join(say(lang, f"metavar.{part}") if f"metavar.{part}" in MESSAGES else part for part in word.split("|"))
+
+
 def _formatter(lang: str) -> Callable[..., argparse.HelpFormatter]:
+    colon = "：" if lang == "zh" else ":"
+
     class Formatter(argparse.HelpFormatter):
         def add_usage(
             self,
@@ -125,6 +136,18 @@ def _formatter(lang: str) -> Callable[..., argparse.HelpFormatter]:
             prefix: str | None = None,
         ) -> None:
             super().add_usage(usage, actions, groups, say(lang, "usage") if prefix is None else prefix)
+
+        def format_help(self) -> str:
+            # argparse puts the colon behind a heading itself (Python 3.11 to 3.14).
+            text = super().format_help()
+            for key in ("arguments", "options", "commands"):
+                heading = say(lang, key)
+                text = text.replace(f"\n{heading}:\n", f"\n{heading}{colon}\n")
+            return text
+
+        def _metavar_formatter(self, action: argparse.Action, default_metavar: str) -> Callable[[int], tuple[str, ...]]:
+            form = super()._metavar_formatter(action, default_metavar)
+            return lambda size: tuple(_translated(word, lang) for word in form(size))
 
         def _split_lines(self, text: str, width: int) -> list[str]:
             return _wrap(text, width)
@@ -137,13 +160,9 @@ def _formatter(lang: str) -> Callable[..., argparse.HelpFormatter]:
 
 def _wrap(text: str, width: int) -> list[str]:
     """Lines of at most ``width`` columns (textwrap counts a Chinese character as one and never breaks between two)."""
-    lines, line, used = [], "", 0
-    for word in re.findall(r"[\u2e80-\uffef]|[^\s\u2e80-\uffef]+|\s+", text):
-        columns = 2 if "\u2e80" <= word[0] <= "\uffef" else len(word)
-        if used + columns > width and line.strip():
-            lines.append(line.rstrip())
-            line, used = "", 0
-        if line or not word.isspace():
-            line += word
-            used += columns
-    return [*lines, line.rstrip()] if line.strip() else lines
+    text = " ".join(text.split())
+    return [text[start:end].rstrip() for start, end in wrapped(text, width, _columns)] if text else []
+
+
+def _columns(text: str) -> int:
+    return sum(2 if is_wide(character) else 1 for character in text)

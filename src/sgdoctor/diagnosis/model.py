@@ -121,6 +121,7 @@ class Verdict(NamedTuple):
         version: of the engine, empty when unknown; a range such as ``0.5.14-0.5.15`` when only bounds are known.
         slow_rules: ids of rules whose patterns ran out of time on this log, and were left out.
         would_decide: what would tell what this log does not; None where nothing is missing.
+        closing: state and summary as one sentence; None stands for the one in front of the other.
     """
 
     state: State
@@ -138,3 +139,4 @@ class Verdict(NamedTuple):
     version: str
     slow_rules: tuple[str, ...] = ()
     would_decide: Text | None = None
+    closing: Text | None = None

@@ -120,9 +120,11 @@ def judge(
         engine=engine,
         version=_version(course.reading.facts),
     )
+    summary = _summary(verdict, explanation, course, live, died=died, ended=ended)
+    verdict = verdict._replace(summary=summary)
     return verdict._replace(
         would_decide=_would_decide(verdict, course, ended=ended),
-        summary=_summary(verdict, explanation, course, live, died=died, ended=ended),
+        closing=_closing(verdict, explanation, course, ended=ended),
     )
 
 
@@ -288,6 +290,21 @@ def _would_decide(verdict: Verdict, course: Course, *, ended: bool) -> Text | No
     if whole and verdict.unexplained is not None:
         return wording.NEW_FAILURE
     return None if verdict.diagnoses else wording.WHOLE_LOG
+
+
+def _closing(verdict: Verdict, explanation: Explanation, course: Course, *, ended: bool) -> Text:
+    if verdict.state is State.HEALTHY:
+        if course.reading.shutdown_line is not None:
+            return wording.STOPPED
+        seconds = verdict.facts.get("ready_seconds")
+        return wording.served(seconds.value if seconds else None, ready=course.ready)
+    if verdict.state is State.STARTING and not ended:
+        return wording.still_starting(verdict.phases[-1].name if verdict.phases else None)
+    first = verdict.diagnoses[0] if verdict.diagnoses else None
+    if verdict.state is State.UNDETERMINED and first is not None and first.severity is not Severity.FATAL:
+        first = None
+    phase = explanation.diagnoses[0].first.phase if first is not None else None
+    return wording.closing(verdict.state, verdict.summary, first, phase, serving=course.serving)
 
 
 def _summary(

@@ -46,22 +46,22 @@ def duration(seconds: float) -> Text:
 
 def failed(root: Diagnosis, phase: PhaseName | None) -> Text:
     """The cause is known."""
-    title = _bare(root.title)
+    title = _sentence(root.title)
     if phase is PhaseName.SERVING:
-        return Text(f"The server died: {title.en}.", f"服务已崩溃：{title.zh}。")
+        return Text(f"The server died: {title.en}", f"服务已崩溃：{title.zh}")
     if phase is None:
-        return Text(f"{title.en}.", f"{title.zh}。")
+        return title
     label = phase_label(phase)
-    return Text(f"The start failed at {label.en}: {title.en}.", f"启动在“{label.zh}”阶段失败：{title.zh}。")
+    return Text(f"The start failed at {label.en}: {title.en}", f"启动在“{label.zh}”阶段失败：{title.zh}")
 
 
 def degraded(first: Diagnosis | None, line: int | None, *, serving: bool) -> Text:
     """It works, with something wrong: the first diagnosis, or an exception in ``line`` that no rule knows."""
     if first is not None:
-        title = _bare(first.title)
+        title = _sentence(first.title)
         if serving:
-            return Text(f"It serves, but: {title.en}.", f"服务在运行，但是：{title.zh}。")
-        return Text(f"Not fatal, but wrong: {title.en}.", f"不致命，但有问题：{title.zh}。")
+            return Text(f"It serves, but: {title.en}", f"服务在运行，但是：{title.zh}")
+        return Text(f"Not fatal, but wrong: {title.en}", f"不致命，但有问题：{title.zh}")
     return Text(
         f"It serves, but line {line} holds an exception that no rule knows.",
         f"服务在运行，但第 {line} 行有一个没有规则认识的异常。",
@@ -81,6 +81,30 @@ def healthy(ready_seconds: float | None, *, stopped: bool, ready: bool) -> Text:
         return Text("Nothing is wrong: the server became ready.", "没有问题：服务已就绪。")
     time = duration(ready_seconds)
     return Text(f"Nothing is wrong: the server was ready after {time.en}.", f"没有问题：服务在 {time.zh}后就绪。")
+
+
+STOPPED: Final = Text("healthy: stopped on request, nothing is wrong.", "已按要求停止，没有问题。")
+
+
+def served(ready_seconds: float | None, *, ready: bool) -> Text:
+    """The last line on a server with which nothing is wrong."""
+    if not ready:
+        return Text(
+            "healthy: at work, nothing is wrong in this part of the log.", "正常：服务正在处理请求，这段日志没有问题。"
+        )
+    if ready_seconds is None:
+        return Text("healthy: the server became ready, nothing is wrong.", "正常：服务已就绪，没有问题。")
+    time = duration(ready_seconds)
+    return Text(f"healthy: ready after {time.en}, nothing is wrong.", f"正常：服务在 {time.zh}后就绪，没有问题。")
+
+
+def still_starting(phase: PhaseName | None) -> Text:
+    """The last line on a start that goes on."""
+    label = phase_label(phase)
+    return Text(
+        f"starting: {label.en}, nothing is wrong so far, not ready yet.",
+        f"启动中：{label.zh}，目前没有问题，尚未就绪。",
+    )
 
 
 def starting(phase: PhaseName | None) -> Text:
@@ -132,8 +156,8 @@ def undetermined(first: Diagnosis | None, line: int | None, *, failed: bool, rec
         recognised: whether the log is that of a known engine.
     """
     if first is not None:
-        title = _bare(first.title)
-        return Text(f"It may be this: {title.en}.", f"有可能是：{title.zh}。")
+        title = _sentence(first.title)
+        return Text(f"It may be this: {title.en}", f"有可能是：{title.zh}")
     if line is not None:
         return Text(
             f"It failed, but no rule knows why; the first error is in line {line}.",
@@ -159,8 +183,38 @@ NEW_FAILURE: Final = Text(
 EMPTY: Final = Text("The log is empty.", "日志是空的。")
 
 
-def _bare(text: Text) -> Text:
-    return Text(text.en.rstrip(" ."), text.zh.rstrip(" 。."))
+def closing(state: State, summary: Text, root: Diagnosis | None, phase: PhaseName | None, *, serving: bool) -> Text:
+    """The state and the summary as one sentence, with one colon at most in front of what is wrong.
+
+    Args:
+        state: how the attempt stands.
+        summary: what is said about it.
+        root: the first diagnosis, if the summary is about one.
+        phase: where it failed.
+        serving: whether the server is at work.
+    """
+    if root is not None:
+        title = _sentence(root.title)
+        if state is State.FAILED:
+            if phase is None:
+                return Text(f"failed: {title.en}", f"失败：{title.zh}")
+            if phase is PhaseName.SERVING:
+                return Text(f"failed while serving: {title.en}", f"服务已崩溃：{title.zh}")
+            label = phase_label(phase)
+            return Text(f"failed at {label.en}: {title.en}", f"启动失败（{label.zh}阶段）：{title.zh}")
+        if state is State.DEGRADED and serving:
+            return Text(f"degraded, but it serves: {title.en}", f"服务在运行，但有问题：{title.zh}")
+        if state is State.DEGRADED:
+            return Text(f"degraded, but not fatal: {title.en}", f"不致命，但有问题：{title.zh}")
+        return Text(f"not determined, it may be this: {title.en}", f"无法确定，有可能是：{title.zh}")
+    label = state_label(state)
+    return Text(f"{label.en}: {summary.en}", f"{label.zh}：{summary.zh}")
+
+
+def _sentence(text: Text) -> Text:
+    """A title with the full stop that it lacks."""
+    en, zh = text.en.rstrip(" ."), text.zh.rstrip(" 。.")
+    return Text(en if en.endswith(("?", "!")) else f"{en}.", zh if zh.endswith(("？", "！", "?")) else f"{zh}。")
 
 
 def state_label(state: State) -> Text:

@@ -10,6 +10,7 @@ from rich.text import Text as Styled
 
 from sgdoctor.messages import say
 from sgdoctor.report.safe import glyphs_for
+from sgdoctor.report.wrapping import wrapped
 
 _MAX_WIDTH: Final = 110
 _MIN_WIDTH: Final = 24
@@ -55,10 +56,19 @@ class Canvas:
         """
         lead = prefix if prefix is not None else Styled()
         room = max(_LEAST_ROOM, self.console.width - indent - lead.cell_len)
-        for index, line in enumerate(text.wrap(self.console, room, overflow="fold")):
+        for index, (start, end) in enumerate(wrapped(text.plain, room, cell_len)):
+            line = text[start:end]
             line.rstrip()
             front = Styled(" " * indent) + (Styled(" " * lead.cell_len) if index else lead)
             self.console.print(front + line, no_wrap=True, crop=False, overflow="ignore")
+
+    def whole(self, text: Styled, indent: int = 0) -> None:
+        """Prints text on one line however long it is: what is to be copied, such as an address."""
+        self.console.print(Styled(" " * indent) + text, no_wrap=True, crop=False, overflow="ignore")
+
+    def rule(self) -> None:
+        """Prints a line across."""
+        self.whole(Styled(self.glyphs.rule * self.console.width, style="dim"))
 
     def blank(self) -> None:
         """Prints an empty line."""

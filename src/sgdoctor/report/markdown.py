@@ -11,7 +11,7 @@ from sgdoctor.messages import say
 from sgdoctor.patterns import lazy_pattern
 from sgdoctor.report.redact import Redactor, redactor_for
 from sgdoctor.report.safe import printable
-from sgdoctor.report.wording import change_text, consequences_text, heading_parts
+from sgdoctor.report.wording import change_text, consequences_text, cost_of, heading_parts
 from sgdoctor.rules.model import Text
 
 # What changes the meaning of prose in Markdown; log text stands in code blocks instead.
@@ -85,7 +85,8 @@ class _Page:
     def _fix(self, number: int, fix: Fix) -> list[str]:
         lines = [f"{number}. {self._text(fix.summary)} ({say(self._lang, f'safety.{fix.safety}')})"]
         lines += [f"   - {_code(printable(change_text(change, self._lang)))}" for change in fix.changes]
-        if effect := self._text(fix.effect):
+        if cost_of(fix.effect, self._lang):
+            effect = self._text(fix.effect)
             lines.append(f"   - {say(self._lang, 'report.cost', text=effect)}")
         return lines
 

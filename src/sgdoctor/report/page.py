@@ -6,9 +6,9 @@ from rich.text import Text as Styled
 from sgdoctor.messages import say
 from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.safe import printable
-from sgdoctor.report.wording import change_text
+from sgdoctor.report.wording import change_text, cost_of
 from sgdoctor.rules.model import FixSpec, Rule, Text
-from sgdoctor.rules.template import generic
+from sgdoctor.rules.template import spoken
 
 
 def print_page(console: Console, rule: Rule, lang: str, *, muted_by: str = "") -> None:
@@ -51,6 +51,8 @@ class _Page(Canvas):
             self.section("explain.fixes")
             for number, fix in enumerate(rule.fixes, 1):
                 self._fix(number, fix)
+            if any(fix.when for fix in rule.fixes):
+                self.line(Styled(say(self.lang, "explain.which"), style="dim"), 4)
         if rule.fixed_in:
             self.line(Styled(say(self.lang, "report.fixed_in", versions=printable(rule.fixed_in))), 4)
         if rule.not_this is not None:
@@ -61,21 +63,20 @@ class _Page(Canvas):
             self.blank()
             self.section("report.references")
             for reference in rule.references:
-                self.line(Styled(printable(reference)), 4)
+                self.whole(Styled(printable(reference)), 4)
 
     def _fix(self, number: int, fix: FixSpec) -> None:
         line = self.styled(self._words(fix.summary))
         line.append(f" [{say(self.lang, f'safety.{fix.safety}')}]", style="dim")
         self.line(line, 4, Styled(f"{number}. "))
         for change in fix.changes:
-            self.line(Styled(generic(printable(change_text(change, self.lang, quote=False))), style="bold cyan"), 9)
+            self.line(Styled(spoken(printable(change_text(change, self.lang, quote=False))), style="bold cyan"), 9)
         if fix.versions:
             versions = ", ".join(f"{package}{version}" for package, version in fix.versions.items())
             self.line(Styled(say(self.lang, "explain.versions", versions=printable(versions)), style="dim"), 7)
-        if fix.when:
-            self.line(Styled(say(self.lang, "explain.when", condition=printable(fix.when)), style="dim"), 7)
-        if effect := self._words(fix.effect):
+        if cost_of(fix.effect, self.lang):
+            effect = self._words(fix.effect)
             self.line(self.styled(say(self.lang, "report.cost", text=effect), "dim"), 7)
 
     def _words(self, text: Text) -> str:
-        return generic(printable(text.in_language(self.lang)))
+        return spoken(printable(text.in_language(self.lang)))

@@ -22,6 +22,7 @@ class Glyphs(NamedTuple):
     follows: str
     cut: str
     gap: str
+    rule: str
 
 
 GLYPHS: Final = Glyphs(
@@ -36,6 +37,7 @@ GLYPHS: Final = Glyphs(
     follows="↳",
     cut="…",
     gap="⋮",
+    rule="─",
 )
 ASCII_GLYPHS: Final = Glyphs(
     failed="x",
@@ -49,6 +51,7 @@ ASCII_GLYPHS: Final = Glyphs(
     follows="->",
     cut="...",
     gap=":",
+    rule="-",
 )
 
 

@@ -8,13 +8,13 @@ from rich.console import Console
 from rich.text import Text as Styled
 
 from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, Notice, State, Verdict
-from sgdoctor.diagnosis.wording import phase_label, state_label
+from sgdoctor.diagnosis.wording import phase_label
 from sgdoctor.engines.base import Fact
 from sgdoctor.messages import say
 from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.redact import HIDDEN, Redactor, is_secret_field, redactor_for
 from sgdoctor.report.safe import printable
-from sgdoctor.report.wording import change_text, consequences_text, heading_parts
+from sgdoctor.report.wording import change_text, consequences_text, cost_of, heading_parts, last_line
 from sgdoctor.rules.model import Severity, Text
 
 _PROOF_LINES: Final = 6
@@ -137,8 +137,7 @@ class _Card(Canvas):
         self.line(line, 4, Styled(f"{number}. "))
         for change in fix.changes:
             self.line(Styled(printable(change_text(change, self.lang)), style="bold cyan"), 9)
-        effect = self._text(fix.effect)
-        if effect:
+        if effect := printable(cost_of(fix.effect, self.lang)):
             self.line(self.styled(say(self.lang, "report.cost", text=effect), "dim"), 7)
 
     def _quotes(self, evidences: Sequence[Evidence]) -> None:
@@ -179,8 +178,11 @@ class _Card(Canvas):
         notes = [notice for notice in notices if notice.severity is not Severity.BENIGN]
         if not self._options.notices:
             folded = [
-                say(self.lang, key, count=len(group))
-                for key, group in (("report.notices", harmless), ("report.notes", notes))
+                say(self.lang, one if len(group) == 1 else several, count=len(group))
+                for one, several, group in (
+                    ("report.notices_one", "report.notices", harmless),
+                    ("report.notes_one", "report.notes", notes),
+                )
                 if group
             ]
             if folded:
@@ -246,9 +248,8 @@ class _Card(Canvas):
 
     def _verdict(self, verdict: Verdict) -> None:
         style = _STATE_STYLES[verdict.state]
-        label = state_label(verdict.state).in_language(self.lang)
-        separator = "：" if self.lang == "zh" else ": "
-        line = Styled(f"{label}{separator}", style=style) + self.styled(self._text(verdict.summary))
+        head, rest = last_line(verdict, self.lang)
+        line = Styled(printable(head), style=style) + self.styled(printable(rest))
         if self.console.is_terminal:
             self.line(line)
         else:  # one line, for `tail -1`

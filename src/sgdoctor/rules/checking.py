@@ -46,11 +46,8 @@ def check(source: RuleSource, *, ids: Collection[str], logs: Path | None = None)
         ids: ids of all rules there are.
         logs: directory of the logs that tests name; that of the checkout where None.
     """
-    checker = _Checker(source, ids, logs or fixtures_dir())
-    problems = [
-        Problem(source.file, source.line(finding.where), finding.text, finding.warning)
-        for finding in checker.findings()
-    ]
+    findings = _Checker(source, ids, logs or fixtures_dir()).findings()
+    problems = [Problem(source.file, source.line(one.where), one.text, one.warning) for one in findings]
     return sorted(dict.fromkeys((*problems, *unfinished(source))), key=lambda problem: problem.line)
 
 

@@ -15,6 +15,7 @@ MAX_VALUE: Final = 200
 """Characters of one inserted value."""
 
 _TOKEN: Final = lazy_pattern(r"\{\{|\}\}|\[\[|\]\]|\{(?P<name>[A-Za-z_][A-Za-z0-9_.]*)(?::(?P<spec>[^{}]*))?\}")
+_GENERIC: Final = lazy_pattern(r"<([A-Za-z_][A-Za-z0-9_.]*)>")
 _SPEC: Final = lazy_pattern(r"[<>^]?[+]?\d{0,2}[,]?(\.\d)?[dfg%]?")
 
 # C0 and C1 controls, and the invisible characters that turn or join the text around them (bidirectional overrides,
@@ -64,6 +65,11 @@ def generic(text: str, around: str = "<>") -> str:
         ),
         text,
     )
+
+
+def spoken(text: str) -> str:
+    """As ``generic``, with names as words: ``<new name>`` for ``{args_error.new_name}``."""
+    return _GENERIC.sub(lambda name: f"<{name[1].rpartition('.')[2].replace('_', ' ')}>", generic(text))
 
 
 def placeholders(text: str) -> list[tuple[str, str, bool]]:

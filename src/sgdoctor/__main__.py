@@ -1,13 +1,26 @@
 """Entry point of ``sgdoctor`` and ``python -m sgdoctor``."""
 
 import gc
+import signal
 import sys
+
+_BEFORE = signal.getsignal(signal.SIGINT)
+# Ctrl-C while the program is being loaded ends it without a word; Python would show a traceback.
+if _BEFORE is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 # A start makes many objects that live on and hardly any garbage; looking for it after every 700 new ones (Python's
 # default) takes 6 ms of the 120 that a whole `sgdoctor diagnose` needs.
 gc.set_threshold(50_000, 20, 20)
 
-from sgdoctor.cli.main import main  # noqa: E402
+from sgdoctor.cli.main import main as run  # noqa: E402
+
+
+def main() -> int:
+    """Runs the command line of this process; returns the exit code."""
+    signal.signal(signal.SIGINT, _BEFORE)
+    return run()
+
 
 if __name__ == "__main__":
     sys.exit(main())

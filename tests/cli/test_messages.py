@@ -15,7 +15,12 @@ from sgdoctor.rules.model import Confidence, Severity
 def test_both_languages_fill_in_the_same_names() -> None:
     for key, (english, chinese) in MESSAGES.items():
         assert english, key
-        assert re.search(r"[\u4e00-\u9fff]", chinese) or key in ("report.memory", "error", "explain.severity", "report.each_file"), key
+        assert re.search(r"[\u4e00-\u9fff]", chinese) or key in (
+            "report.memory",
+            "error",
+            "explain.severity",
+            "report.each_file",
+        ), key
         assert set(re.findall(r"{(\w+)}", english)) == set(re.findall(r"{(\w+)}", chinese)), key
 
 

@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _EXIT_INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last line of defence
-        return _failed(error, lang)
+        return _EXIT_INTERRUPTED if _is_interrupt(error) else _failed(error, lang)
     return code
 
 
@@ -116,6 +116,15 @@ def complain(text: str, lang: str) -> int:
     """One line on standard error about something the user can put right; returns the exit code for it."""
     sys.stderr.write(say(lang, "error", text=text) + "\n")
     return EXIT_USAGE
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether it was Ctrl-C: a class that is being made turns it into a RuntimeError (Python 3.11, ``__set_name__``)."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _failed(error: Exception, lang: str) -> int:

@@ -1,6 +1,9 @@
 """Generated pages are those that the rules of today give."""
 
+import importlib.util
 from pathlib import Path
+
+import pytest
 
 from sgdoctor.cli.main import main
 from tests.conftest import REPO
@@ -13,3 +16,14 @@ def test_rule_pages_are_up_to_date(tmp_path: Path) -> None:
 
     assert sorted(written) == sorted(there)
     assert [name for name in written if written[name] != there[name]] == [], "run `make docs`"
+
+
+@pytest.mark.parametrize("page", ["docs/watch.md", "docs/watch.zh.md"])
+def test_tables_of_keys_are_up_to_date(page: str) -> None:
+    spec = importlib.util.spec_from_file_location("key_tables", REPO / "tools" / "key_tables.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tables)
+
+    assert tables.updated(page) == (REPO / page).read_text(encoding="utf-8"), "run `make docs`"

@@ -157,7 +157,7 @@ def test_line_mode_ends_with_the_container(start: Start, environment: dict[str, 
     done = subprocess.run([*WATCH], env=environment, capture_output=True, text=True, timeout=60, check=False)
 
     assert (done.returncode, done.stderr) == (3, "")
-    assert done.stdout.splitlines()[-1].startswith("failed: ")
+    assert done.stdout.splitlines()[-1].startswith("failed at state cache: ")
 
 
 def test_several_servers_are_named(start: Start, environment: dict[str, str]) -> None:

@@ -52,7 +52,8 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
         return _in_app(app, feed, base, arguments, lang)
     from sgdoctor.cli.watch_plain import watch_plain
 
-    return watch_plain(_session(feed, base), lang, until_ready=arguments.until_ready, redact=not arguments.no_redact)
+    session = _session(feed, base, redact=not arguments.no_redact)
+    return watch_plain(session, lang, until_ready=arguments.until_ready, redact=not arguments.no_redact)
 
 
 def _misuse(arguments: argparse.Namespace, lang: str) -> str:
@@ -66,12 +67,12 @@ def _misuse(arguments: argparse.Namespace, lang: str) -> str:
     return "" if 0 < speed <= _MAX_SPEED else say(lang, "watch.speed_range", given=f"{speed:g}")
 
 
-def _session(feed: "Feed", base: "RuleBase") -> "Session":
+def _session(feed: "Feed", base: "RuleBase", *, redact: bool) -> "Session":
     from sgdoctor.containers.spool import state_dir
     from sgdoctor.watching.history import History
     from sgdoctor.watching.session import Session
 
-    return Session(feed, base, History(state_dir() / "starts.jsonl"))
+    return Session(feed, base, History(state_dir() / "starts.jsonl"), redact=redact)
 
 
 # ---------------------------------------------------------------- what is watched
@@ -178,7 +179,7 @@ def _in_app(app: Any, feed: "Feed", base: "RuleBase", arguments: argparse.Namesp
         reports=config.reports,
         remember=save_remembered,
     )
-    session = _session(feed, base)
+    session = _session(feed, base, redact=not arguments.no_redact)
 
     def watched() -> str:
         snapshot = session.snapshot()

@@ -29,10 +29,12 @@ class Live:
     Args:
         base: the rules.
         store: takes the lines.
+        redact: whether secrets among the values in texts of rules are hidden.
     """
 
-    def __init__(self, base: RuleBase, store: LineStore) -> None:
+    def __init__(self, base: RuleBase, store: LineStore, *, redact: bool = True) -> None:
         self._base = base
+        self._redact = redact
         self._store = store
         self._finder = Finder(base)
         self._intake = Intake(self._finder, store)
@@ -124,7 +126,9 @@ class Live:
             summary = earlier[number - 1]
             events = list(fold(self._lines_of(summary), SGLANG.is_data))
             place = Place(number, attempts, summary.first_line, summary.last_line)
-            kept = self._mark(judge_attempt(events, place, self._base, StoreQuotes(self._store), None))
+            kept = self._mark(
+                judge_attempt(events, place, self._base, StoreQuotes(self._store), None, redact=self._redact)
+            )
             self._keep(number, kept)
         return kept._replace(attempts=attempts)
 
@@ -142,7 +146,9 @@ class Live:
             part = [event for event in (*events, *open_events) if event.first >= first]
         place = Place(self.number, self.number, part[0].first if part else self._first_line, last_line)
         self._note_clocks(part)
-        return self._mark(judge_attempt(part, place, self._base, StoreQuotes(self._store, intake), clock))
+        return self._mark(
+            judge_attempt(part, place, self._base, StoreQuotes(self._store, intake), clock, redact=self._redact)
+        )
 
     def _find_starts(self, open_events: Sequence[Event]) -> None:
         """Split the stretch into starts, if anything could have changed that."""
@@ -170,7 +176,11 @@ class Live:
         known = self._ended.get(key)
         if known is None or known.number != number:
             place = Place(number, number, events[0].first, end)
-            verdict = self._mark(judge_attempt(events, place, self._base, StoreQuotes(self._store, self._intake), None))
+            verdict = self._mark(
+                judge_attempt(
+                    events, place, self._base, StoreQuotes(self._store, self._intake), None, redact=self._redact
+                )
+            )
             times = [event.time for event in events if event.time is not None]
             started = self._started_at if number == len(self._over) + 1 else None
             known = _summary(verdict, started or _epoch(times[0] if times else None), _span(times[:1] + times[-1:]))

@@ -38,19 +38,20 @@ class Session:
         feed: gives the log; closed by ``stop``.
         base: the rules.
         history: of earlier starts on this machine; None to know and to learn nothing.
+        redact: whether secrets among the values in texts of rules are hidden.
 
     Attributes:
         gpu_name: name of the card that the server runs on, for the history; empty if unknown.
         over: whether nothing more comes unless a person does something, and the last snapshot tells it all.
     """
 
-    def __init__(self, feed: Feed, base: RuleBase, history: History | None = None) -> None:
+    def __init__(self, feed: Feed, base: RuleBase, history: History | None = None, *, redact: bool = True) -> None:
         self.gpu_name = ""
         self.over = False
         self._feed = feed
         self._history = history
         self._store = LineStore()
-        self._live = Live(base, self._store)
+        self._live = Live(base, self._store, redact=redact)
         self._meter = LoadMeter()
         self._tail = b""
         self._link = Link.WAITING

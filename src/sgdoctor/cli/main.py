@@ -119,7 +119,7 @@ def complain(text: str, lang: str) -> int:
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether it was Ctrl-C: a class that is being made turns it into a RuntimeError (Python 3.11, ``__set_name__``)."""
+    """Whether it was Ctrl-C; a class in the making turns that into a RuntimeError (``__set_name__`` before 3.12)."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True

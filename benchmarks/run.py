@@ -20,6 +20,8 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
 REAL = REPO / "fixtures" / "logs" / "real"
+# An installation has its modules compiled; a shell that forbids that would have them compiled at every start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 SGDOCTOR = [str(Path(sys.executable).with_name("sgdoctor")), "diagnose", "--lang", "en"]
 BASELINE = [sys.executable, "-c", "import argparse, rich.console, regex, hyperscan"]
 

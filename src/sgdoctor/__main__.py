@@ -1,7 +1,8 @@
 """Entry point of ``sgdoctor`` and ``python -m sgdoctor``."""
 
+# `_signal` is built in; while `signal` is loaded, Ctrl-C would already find no one.
+import _signal as signal  # type: ignore[import-not-found]
 import gc
-import signal
 import sys
 
 _BEFORE = signal.getsignal(signal.SIGINT)

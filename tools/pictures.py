@@ -45,6 +45,7 @@ _QUIET: Final = 1.0
 """Seconds since the last line."""
 _PATIENCE: Final = 20.0
 _TICK: Final = 0.05
+_QUIET_TICKS: Final = 14
 _TEXT: Final = re.compile(
     r'<text (?P<style>class="[^"]*") x="(?P<x>[^"]*)" (?P<y>y="[^"]*") textLength="[^"]*"(?P<rest>[^>]*)>'
     r"(?P<text>[^<]*)</text>"
@@ -199,11 +200,12 @@ async def drawn(picture: Picture) -> str:
 
 
 async def _at_rest(app: SgdoctorApp, pilot: Pilot[int]) -> str:
-    """The screen when nothing changes any more."""
-    before, svg = "", app.export_screenshot(title="sgdoctor")
-    while svg != before:
+    """The screen when nothing has changed for longer than the slowest title takes to follow."""
+    svg, quiet = "", 0
+    while quiet < _QUIET_TICKS:
         await pilot.pause(_TICK)
         before, svg = svg, app.export_screenshot(title="sgdoctor")
+        quiet = quiet + 1 if svg == before else 0
     return tidied(svg)
 
 

@@ -527,6 +527,17 @@ async def test_help_lists_every_key() -> None:
         assert key.help.en.split()[-1] in screen
 
 
+async def test_the_palette_leads_to_another_container() -> None:
+    chosen: list[str] = []
+    async with desk(containers=lambda: ["sgl-other"], switch=chosen.append) as one:
+        await one.press("ctrl+p", *"Watch container")
+        await one.settled(lambda: "Watch container sgl-other" in one.screen)
+        await one.press("enter")
+        await one.settled(lambda: bool(chosen))
+
+    assert chosen == ["sgl-other"]
+
+
 async def test_the_palette_finds_actions_rules_and_starts() -> None:
     async with desk(FAILED, snapshot_of(FAILED, attempts=3)) as one:
         await one.press("ctrl+p")

@@ -4,6 +4,7 @@ import argparse
 import importlib
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -162,12 +163,39 @@ def app_module() -> Any:
 
 
 def _in_app(app: Any, feed: "Feed", base: "RuleBase", arguments: argparse.Namespace, lang: str) -> int:
+    """Opens the app, and opens it anew on another container as often as one is chosen there."""
+    from sgdoctor.watching.container_feed import ContainerFeed
+
+    while True:
+        endpoint = feed.endpoint if isinstance(feed, ContainerFeed) else None
+        code, chosen = _open(app, feed, endpoint, base=base, arguments=arguments, lang=lang)
+        if not chosen or endpoint is None:
+            return code
+        feed = ContainerFeed(endpoint, chosen, lang=lang)
+
+
+def _open(
+    app: Any,
+    feed: "Feed",
+    endpoint: "Endpoint | None",
+    *,
+    base: "RuleBase",
+    arguments: argparse.Namespace,
+    lang: str,
+) -> tuple[int, str]:
     from sgdoctor.cli.diagnose import exit_code
     from sgdoctor.config import load_config, load_remembered, save_remembered
     from sgdoctor.watching.activity import Attentive
     from sgdoctor.watching.cards import cards_of
 
     config = load_config()
+    chosen: list[str] = []
+    session = _session(feed, base, redact=not arguments.no_redact)
+
+    def watched() -> str:
+        snapshot = session.snapshot()
+        return snapshot.subject.id if snapshot is not None else ""
+
     options = importlib.import_module("sgdoctor.tui.ports").Options(
         lang=lang,
         config=config,
@@ -178,13 +206,21 @@ def _in_app(app: Any, feed: "Feed", base: "RuleBase", arguments: argparse.Namesp
         exit_code=exit_code,
         reports=config.reports,
         remember=save_remembered,
+        containers=lambda: _others(endpoint, watched()),
+        switch=chosen.append,
     )
-    session = _session(feed, base, redact=not arguments.no_redact)
-
-    def watched() -> str:
-        snapshot = session.snapshot()
-        return snapshot.subject.id if snapshot is not None else ""
-
-    endpoint = getattr(feed, "endpoint", None)
     source = Attentive(cards_of(endpoint, watched), session, watched, endpoint)
-    return int(app.run_app(session, source, options))
+    return int(app.run_app(session, source, options)), "".join(chosen[-1:])
+
+
+def _others(endpoint: "Endpoint | None", watched: str) -> list[str]:
+    """Names of the containers that run SGLang, without the one that is watched; none where the engine is silent."""
+    from sgdoctor.containers.client import Client
+    from sgdoctor.containers.find import candidates
+    from sgdoctor.errors import UserError
+
+    if endpoint is None:
+        return []
+    with suppress(UserError, OSError), Client(endpoint) as client:
+        return [entry.name for entry in candidates(client) if not watched or not entry.id.startswith(watched)]
+    return []

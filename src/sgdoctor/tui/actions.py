@@ -153,6 +153,11 @@ class Actions(App[int]):
         self.draw(replace(self.view, chosen=number))
         self.session.show_attempt(number)
 
+    def watch_container(self, name: str) -> None:
+        """Leave, to watch another container."""
+        self.options.switch(name)
+        self.exit(0)
+
     def action_search(self) -> None:
         """Search the log."""
         if self.main.activate("log"):

@@ -1,6 +1,7 @@
-"""What the command palette offers: every action, the starts, the rules by id, the themes."""
+"""What the command palette offers: every action, the starts, other containers, the rules by id, the themes."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,6 +38,12 @@ class Offer(NamedTuple):
 class Offers(Provider):
     """Searches the offers of the app."""
 
+    _containers: Sequence[str] = ()
+
+    async def startup(self) -> None:
+        """Ask for the containers of now; the engine may take its time, so not in this thread."""
+        self._containers = await asyncio.to_thread(_app_of(self).options.containers)
+
     async def discover(self) -> Hits:
         """What is offered before anything was typed."""
         for offer in self._offers():
@@ -52,14 +59,22 @@ class Offers(Provider):
                 yield Hit(score, matcher.highlight(offer.title), offer.run, text=offer.title, help=offer.help or None)
 
     def _offers(self) -> Iterator[Offer]:
-        from sgdoctor.tui.app import SgdoctorApp  # noqa: PLC0415 - the app offers this provider
-
-        app = self.app
-        assert isinstance(app, SgdoctorApp)
+        app = _app_of(self)
         yield from _actions(app)
         yield from _attempts(app)
+        for name in self._containers:
+            title = tell(app.view.lang, "palette.container", name=printable(name))
+            yield Offer(title, "", partial(app.watch_container, name), common=True)
         yield from _rules(app)
         yield from _themes(app)
+
+
+def _app_of(provider: Provider) -> "SgdoctorApp":
+    from sgdoctor.tui.app import SgdoctorApp  # noqa: PLC0415 - the app offers this provider
+
+    app = provider.app
+    assert isinstance(app, SgdoctorApp)
+    return app
 
 
 def _actions(app: "SgdoctorApp") -> Iterator[Offer]:

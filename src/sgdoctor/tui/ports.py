@@ -64,6 +64,8 @@ class Options:
         reports: folder for saved reports.
         remember: called with what to remember when the app is left.
         notes: told once at the beginning, one line each.
+        containers: names of the containers that could be watched instead; asked in a thread of its own.
+        switch: called with the one that the user chose, before the app is left.
     """
 
     lang: str = "en"
@@ -77,3 +79,5 @@ class Options:
     reports: Path | None = None
     remember: Callable[[Remembered], None] = lambda _: None
     notes: Sequence[str] = ()
+    containers: Callable[[], Sequence[str]] = tuple
+    switch: Callable[[str], None] = lambda _: None

@@ -125,6 +125,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "slice.cut": ("[sgdoctor: {count} lines left out]", "[sgdoctor：省略 {count} 行]"),
     # Palette
     "palette.rule": ("Rule {rule}: {title}", "规则 {rule}：{title}"),
+    "palette.container": ("Watch container {name}", "改为跟踪容器 {name}"),
     "palette.attempt": ("Start {number}: {state}", "第 {number} 次启动：{state}"),
     "palette.theme": ("Theme {name}", "主题 {name}"),
     "palette.placeholder": ("What do you want to do?", "想做什么？"),

@@ -640,3 +640,19 @@ async def test_until_ready_leaves_by_itself(moments: tuple[Snapshot, Snapshot], 
 
     assert waits
     assert code == app.return_value
+
+
+async def test_one_stage_of_the_log_and_all_again() -> None:
+    async with desk(FAILED, snapshot_of(FAILED)) as one:
+        log = one.app.main.log_pane.view
+        weights = next(phase for phase in log.phases if phase.name == "weights")
+        after = log.phases[log.phases.index(weights) + 1]
+        await one.press("3")
+        one.app.main.log_pane.jump_to(weights.start_line + 1)
+        await one.press("X")
+        stage = (log.wanted.first, log.wanted.last, log.wanted.label.en)
+        await one.press("X")
+        everything = (log.wanted.first, log.wanted.last)
+
+    assert stage == (weights.start_line, after.start_line - 1, "weights")
+    assert everything == (1, 0)

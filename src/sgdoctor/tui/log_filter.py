@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from sgdoctor.diagnosis.wording import phase_label
+from sgdoctor.engines.base import Phase
 from sgdoctor.rules.model import Text
 from sgdoctor.tui.log_rows import AllBut, Only, Rows
 from sgdoctor.watching.model import LineKind, Lines
@@ -45,6 +47,11 @@ class LineFilter:
         """Whether it picks single lines out, rather than showing all of a stretch."""
         return self.kinds is not None or bool(self.rule or self.rank or self.attempt)
 
+    @property
+    def narrow(self) -> bool:
+        """Whether it follows from the line that the cursor was on: a rule, a rank, a stage."""
+        return bool(self.rule or self.rank or self.last or self.first > 1)
+
 
 EVERYTHING: Final = LineFilter()
 ERRORS: Final = LineFilter(
@@ -73,6 +80,14 @@ def of_rank(rank: str) -> LineFilter:
 def of_stretch(label: Text, first: int, last: int = 0) -> LineFilter:
     """The lines of a stage or of a start, from the number of its first line to that of its last."""
     return LineFilter(first=max(1, first), last=last, label=label)
+
+
+def of_stage(phases: Sequence[Phase], number: int) -> LineFilter:
+    """The lines of the stage that a line belongs to; all lines where it belongs to none."""
+    for phase, after in zip(phases, [*phases[1:], None], strict=True):
+        if phase.start_line <= number and (after is None or number < after.start_line):
+            return of_stretch(phase_label(phase.name), phase.start_line, after.start_line - 1 if after else 0)
+    return EVERYTHING
 
 
 def fold_members(lines: Lines, head: int) -> list[int]:

@@ -33,6 +33,7 @@ LOG_KEYS: Final[Sequence[Key]] = (
     _key("filter", ("x",), "all lines, errors, stages", "全部、错误、阶段", label=Text("Filter", "筛选")),
     _key("only_rule", ("o",), "only lines of the same rule", "只看同一规则的行"),
     _key("only_rank", ("O",), "only lines of the same rank", "只看同一 rank 的行"),
+    _key("only_stage", ("X",), "only lines of the same stage", "只看同一阶段的行"),
     _key("hide_benign", ("B",), "hide lines that look alarming and are not", "隐藏看起来吓人但正常的行"),
     _key("search", ("slash",), "search", "搜索"),
     _key("match(1)", ("n",), "next match", "下一个匹配"),

@@ -131,6 +131,8 @@ class LogPane(Vertical):
         if (number, view.lang) != (self._number, self.view.lang):
             self._number = number
             self.show_in(view.lang)
+        if view.snapshot is not None:
+            self.view.phases = view.snapshot.verdict.phases
         if view.chosen != self._chosen and view.snapshot is not None:
             self._chosen = view.chosen
             first = {attempt.number: attempt.first_line for attempt in view.snapshot.attempts}.get(view.chosen or 0)

@@ -1,14 +1,16 @@
 """The log as a person goes through it: jumps, filters, matches."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, NamedTuple
 
 from textual.message import Message
 
+from sgdoctor.engines.base import Phase
 from sgdoctor.report.redact import Redactor, redact
 from sgdoctor.tui.log_canvas import ADVANCE, AT_ONCE
 from sgdoctor.tui.log_cursor import LogCursor
-from sgdoctor.tui.log_filter import ERRORS, EVERYTHING, STAGES, LineFilter, Shown, of_rank, of_rule
+from sgdoctor.tui.log_filter import ERRORS, EVERYTHING, STAGES, LineFilter, Shown, of_rank, of_rule, of_stage
 from sgdoctor.tui.log_keys import LOG_KEYS, MOVES, bindings
 from sgdoctor.tui.log_search import Search
 from sgdoctor.watching.model import Lines
@@ -52,6 +54,8 @@ class LogView(LogCursor):
         id: str | None = None,  # noqa: A002 - Textual's name
     ) -> None:
         super().__init__(lines, lang=lang, hide=hide, id=id)
+        self.phases: Sequence[Phase] = ()
+        """Stages of the start that is shown."""
         self._back: list[_Where] = []
         self._pending = 0
 
@@ -194,10 +198,14 @@ class LogView(LogCursor):
         """Only lines of the rank of the line under the cursor, or all again."""
         self._only(of_rank(self.lines.mark(self.cursor).rank) if self.cursor else EVERYTHING)
 
+    def action_only_stage(self) -> None:
+        """Only lines of the stage of the line under the cursor, or all again."""
+        self._only(of_stage(self.phases, self.cursor))
+
     def _only(self, wanted: LineFilter) -> None:
-        if self.wanted.rule or self.wanted.rank:
+        if self.wanted.narrow:
             self.filter(EVERYTHING)
-        elif wanted.rule or wanted.rank:
+        elif wanted.narrow:
             self.following = False
             self.filter(wanted)
 

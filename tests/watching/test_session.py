@@ -215,3 +215,16 @@ def test_the_load_is_that_of_the_newest_start(base: RuleBase) -> None:
     assert failing.load == Load()
     assert serving.load.token_usage is not None
     assert earlier.load == Load()
+
+
+def test_a_start_without_a_line_yet_is_starting(base: RuleBase) -> None:
+    script: list[tuple[float, bytes | Arrival]] = [
+        (0.0, CRASH.read_bytes()),
+        (0.0, Standing(Link.WAITING, Text("It has ended.", "已退出。"))),
+        (0.3, Begun()),
+    ]
+    with watched(base, script, end=False) as (_, watcher):
+        moment = watcher.wait(lambda snapshot: len(snapshot.attempts) == 2)
+
+    assert moment.verdict.state is State.STARTING
+    assert (moment.link, moment.note) == (Link.FOLLOWING, Text("", ""))

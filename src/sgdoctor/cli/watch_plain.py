@@ -54,7 +54,8 @@ def watch_plain(session: "Session", lang: str, *, until_ready: bool = False, red
         session.stop()
     if mailbox.failure is not None:
         raise mailbox.failure
-    snapshot = session.snapshot()
+    # A crash loop may have begun its next start meanwhile.
+    snapshot = printer.newest if until_ready and printer.decided else session.snapshot()
     if snapshot is None:
         return EXIT_UNDETERMINED if until_ready else EXIT_FINE
     printer.close(snapshot)
@@ -74,7 +75,7 @@ def _is_over(session: "Session", mailbox: "_Mailbox", printer: "_Printer", *, un
     newest = printer.newest
     if newest is None:
         return False
-    if until_ready and (newest.serves or (newest.verdict.state is State.FAILED and printer.settled)):
+    if until_ready and printer.decided:
         return True
     return session.over and mailbox.is_empty and newest is session.snapshot()
 
@@ -129,6 +130,12 @@ class _Printer:
         self._carded: tuple[object, ...] | None = None
         self._stalled = False
         self._width = max(cell_len(label.in_language(lang)) for label in PHASES.values())
+
+    @property
+    def decided(self) -> bool:
+        """Whether the newest start serves, or has failed for good."""
+        newest = self.newest
+        return newest is not None and (newest.serves or (newest.verdict.state is State.FAILED and self.settled))
 
     def take(self, snapshot: Snapshot) -> None:
         """Print what is new; a failure only once it has settled."""

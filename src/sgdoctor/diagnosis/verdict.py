@@ -148,7 +148,8 @@ def _state(
     if course.serving or course.reading.shutdown_line is not None:
         return State.HEALTHY
     if not course.engine_seen:
-        return State.UNDETERMINED
+        # Nothing at all was written yet: the program is being loaded, which takes SGLang 10 to 20 seconds.
+        return State.STARTING if live is not None and not course.events else State.UNDETERMINED
     if live is not None and live.idle_seconds > _patience(course):
         return State.STALLED
     return State.STARTING

@@ -24,7 +24,7 @@ RESTORED = b"\x1b[?1049l"
 class Terminal:
     """A program on a terminal of its own."""
 
-    def __init__(self, command: list[str], columns: int = 120, rows: int = 36) -> None:
+    def __init__(self, command: list[str], columns: int = 120, rows: int = 36, *, controlling: bool = True) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
@@ -36,7 +36,7 @@ class Terminal:
             env=environment,
             start_new_session=True,
             # Its controlling terminal, so that Ctrl-C is a signal as long as nobody has asked for keys.
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - the test has no other thread
+            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if controlling else None,  # noqa: PLW1509 - the test has no other thread
         )
         os.close(slave)
         self.output = b""
@@ -60,6 +60,11 @@ class Terminal:
 
     def type(self, keys: bytes) -> None:
         os.write(self._master, keys)
+
+    def vanish(self) -> int:
+        """The window is closed."""
+        os.close(self._master)
+        return self.process.wait(30)
 
     def wait(self) -> int:
         limit = time.monotonic() + 30
@@ -117,6 +122,15 @@ def test_ctrl_c_while_it_comes_up_leaves_the_terminal_as_it_was(sign: bytes) -> 
     assert code in (0, 3, 130)
     assert (b"\x1b[?1049h" in terminal.output) == (RESTORED in terminal.output)
     assert "Traceback" not in terminal.outside
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("controlling", [True, False], ids=["with SIGHUP", "without a word"])
+def test_it_ends_with_its_terminal(*, controlling: bool) -> None:
+    terminal = Terminal([sys.executable, "-m", "sgdoctor", "watch", "--file", str(LOG)], controlling=controlling)
+    terminal.until("SGL402")
+
+    assert terminal.vanish() in (3, 129)
 
 
 @pytest.mark.slow

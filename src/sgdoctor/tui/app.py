@@ -20,6 +20,7 @@ from sgdoctor.report.safe import printable
 from sgdoctor.tui.actions import Actions
 from sgdoctor.tui.bindings import app_bindings, keymap
 from sgdoctor.tui.commands import Offers
+from sgdoctor.tui.hangup import left_when_terminal_goes
 from sgdoctor.tui.keys import KEYS, table_with
 from sgdoctor.tui.log_keys import LOG_KEYS
 from sgdoctor.tui.ports import Options, Session
@@ -52,7 +53,7 @@ def run_app(session: Session, gpu: GpuSource | None, options: Options) -> int:
         Exception: what went wrong in the app itself, once the terminal is as it was.
     """
     app = SgdoctorApp(session, gpu, options)
-    with _signals(app.leave_at_once):
+    with _signals(app.leave_at_once), left_when_terminal_goes(app.leave_at_once):
         code = app.run()
     if app.broken is not None:
         raise app.broken

@@ -41,7 +41,9 @@ class Screen:
             "LANG": "C.UTF-8",
             **(environment or {}),
         }
-        given.pop("TMUX", None)
+        # pytest-xdist tells its workers the width of the terminal that it runs in; Textual would believe that.
+        for variable in ("TMUX", "COLUMNS", "LINES"):
+            given.pop(variable, None)
         columns, rows = map(str, size)
         # Not through the environment: the shell that tmux starts the command with may drop it.
         shell = f"PS1='{PROMPT} ' exec sh"

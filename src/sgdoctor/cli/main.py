@@ -75,7 +75,8 @@ def build_parser(lang: str, command: str | None = None) -> "Parser":
     subparsers = parser.add_subparsers(
         dest="command", metavar="COMMAND", title=say(lang, "commands"), parser_class=Parser, required=False
     )
-    for name in COMMANDS:
+    # A start that knows its command need not describe the others.
+    for name in (command,) if command in COMMANDS else COMMANDS:
         subparser = subparsers.add_parser(name, help=say(lang, f"help.{name}"), lang=lang)
         subparser.add_language()
         if command in (None, name):

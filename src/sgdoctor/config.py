@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sgdoctor.messages import LANGUAGES
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 PANES: Final = ("startup", "diagnosis", "log", "gpu")
 """The panes of the app by name, in the order of their keys."""

@@ -1,17 +1,6 @@
 """What goes wrong before a log can be read, in both languages."""
 
-from typing import NamedTuple
-
-
-class Message(NamedTuple):
-    """One line for the user, in English and in simplified Chinese."""
-
-    en: str
-    zh: str
-
-    def text(self, lang: str) -> str:
-        """The line in ``zh`` or, for any other value, in English."""
-        return self.zh if lang == "zh" else self.en
+from sgdoctor.texts import Text
 
 
 class UserError(Exception):
@@ -26,7 +15,7 @@ class UserError(Exception):
 
     def __init__(self, en: str, zh: str) -> None:
         super().__init__(en)
-        self.message = Message(en, zh)
+        self.message = Text(en, zh)
 
     @property
     def en(self) -> str:
@@ -40,4 +29,4 @@ class UserError(Exception):
 
     def text(self, lang: str) -> str:
         """The line in ``zh`` or, for any other value, in English."""
-        return self.message.text(lang)
+        return self.message.in_language(lang)

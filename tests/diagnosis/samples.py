@@ -12,7 +12,8 @@ from sgdoctor.diagnosis.verdict import LiveClock, Place, judge
 from sgdoctor.engines.base import Fact, Phase, PhaseName, Reading
 from sgdoctor.logs.event import Event, EventKind, Raised
 from sgdoctor.logs.line import Line
-from sgdoctor.rules.model import Confidence, FixSpec, Hit, Pattern, Role, Rule, Severity, Text
+from sgdoctor.rules.model import Confidence, FixSpec, Hit, Pattern, Role, Rule, Severity
+from sgdoctor.texts import Text
 
 START = datetime(2026, 11, 30, 10, 0, 0)  # noqa: DTZ001 - engines print no zone
 

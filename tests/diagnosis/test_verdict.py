@@ -7,7 +7,8 @@ from sgdoctor.diagnosis.verdict import LiveClock
 from sgdoctor.engines.base import PhaseName, Reading
 from sgdoctor.launch.change import Change
 from sgdoctor.logs.event import EventKind
-from sgdoctor.rules.model import Confidence, FixSpec, Severity, Text
+from sgdoctor.rules.model import Confidence, FixSpec, Severity
+from sgdoctor.texts import Text
 from tests.diagnosis.samples import consequence, event, hit, judged, reading, rule
 
 EMPTY = Text("", "")

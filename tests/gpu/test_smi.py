@@ -13,7 +13,7 @@ from sgdoctor.gpu.machine import Machine
 from sgdoctor.gpu.model import Gpu, GpuProcess
 from sgdoctor.gpu.owners import Owner, ProcessTable
 from sgdoctor.gpu.smi import SmiSource, failure_reason, parse_gpus, parse_processes, run_here
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from tests.gpu.samples import ID, RECORDINGS, process_table
 
 UUID = "GPU-00000000-0000-4000-8000-000000000000"

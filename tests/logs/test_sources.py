@@ -100,8 +100,8 @@ def test_cut_archive_gives_what_is_there_and_a_note(tmp_path: Path, kind: str) -
     assert BODY.startswith(data)
     assert len(data) > len(BODY) // 4
     assert note is not None
-    assert "cut off" in note.text("en")
-    assert "不完整" in note.text("zh")
+    assert "cut off" in note.in_language("en")
+    assert "不完整" in note.in_language("zh")
 
 
 @pytest.mark.parametrize("kind", ["gz", "zst"])

@@ -11,7 +11,8 @@ from sgdoctor.diagnosis.model import (
 )
 from sgdoctor.engines.base import Fact, Phase, PhaseName
 from sgdoctor.launch.change import Change
-from sgdoctor.rules.model import Confidence, Pattern, Rule, Severity, Text
+from sgdoctor.rules.model import Confidence, Pattern, Rule, Severity
+from sgdoctor.texts import Text
 
 HOSTILE = "[bold red]x[/] :smile: \x1b[31m\x1b]0;title\x07 `tick` | <b>&</b> @someone \u202e"
 TOKEN = "hf_" + "a1B2c3D4e5F6g7H8"

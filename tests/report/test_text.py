@@ -11,7 +11,7 @@ from sgdoctor.diagnosis.model import Evidence, State, Verdict
 from sgdoctor.engines.base import Fact
 from sgdoctor.report.canvas import console_for
 from sgdoctor.report.text import Options, print_verdict
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from tests.report.samples import TOKEN, verdict
 
 

@@ -7,7 +7,7 @@ from sgdoctor.diagnosis.model import State
 from sgdoctor.diagnosis.verdict import LiveClock
 from sgdoctor.gpu.model import Gpu, GpuProcess, GpuReading
 from sgdoctor.rules.base import RuleBase, load_rule_base
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from sgdoctor.watching.live import Live
 from sgdoctor.watching.model import AttemptSummary, Link, Load, Snapshot, Subject
 from sgdoctor.watching.stages import Now, stages_of

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from sgdoctor.config import Config, Remembered
 from sgdoctor.diagnosis.model import State
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from sgdoctor.tui.app import SgdoctorApp
 from sgdoctor.tui.ports import Options
 from sgdoctor.tui.screens.choose import ChooseScreen

@@ -6,7 +6,7 @@ import pytest
 
 from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.gpu.model import GpuReading
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from sgdoctor.tui.app import SgdoctorApp
 from sgdoctor.tui.ports import Options
 from sgdoctor.watching.model import Snapshot

@@ -11,7 +11,8 @@ from textual.events import MouseScrollUp
 from textual.pilot import Pilot
 
 from sgdoctor.diagnosis.model import State, Verdict
-from sgdoctor.rules.model import Severity, Text
+from sgdoctor.rules.model import Severity
+from sgdoctor.texts import Text
 from sgdoctor.tui.log_canvas import AT_ONCE
 from sgdoctor.tui.log_cursor import COPY_MOST
 from sgdoctor.tui.log_filter import ERRORS, EVERYTHING

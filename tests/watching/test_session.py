@@ -12,7 +12,7 @@ from sgdoctor.diagnosis.pipeline import diagnose_bytes
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.errors import UserError
 from sgdoctor.rules.base import RuleBase, load_rule_base
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from sgdoctor.watching.feeds import Anew, Arrival, Begun, Output, ScriptFeed, Standing
 from sgdoctor.watching.history import History
 from sgdoctor.watching.model import Link, Load, Snapshot, StageState, Subject

@@ -6,7 +6,7 @@ from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.diagnosis.pipeline import diagnose_bytes
 from sgdoctor.engines.base import Fact, PhaseName
 from sgdoctor.rules.base import RuleBase, load_rule_base
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from sgdoctor.watching.model import Stage, StageState
 from sgdoctor.watching.stages import LARGE_MOE_CAPTURE, SECONDS_PER_GIB, SMALL_CAPTURE, Band, Now, ready_in, stages_of
 from tests.conftest import LOGS

@@ -145,7 +145,7 @@ def _answer(source: "LogSource", base: "RuleBase", arguments: argparse.Namespace
     from sgdoctor.diagnosis.pipeline import diagnose
 
     if source.note is not None:
-        _warn(source.note.text(lang), lang)
+        _warn(source.note.in_language(lang), lang)
     redact = not arguments.no_redact
     verdicts = diagnose(source, base, all_attempts=arguments.all_attempts, redact=redact)
     return _Answer(source.name, verdicts)

@@ -5,8 +5,9 @@ from typing import Final
 
 from sgdoctor.launch.change import Change
 from sgdoctor.rules import template
-from sgdoctor.rules.model import FixSpec, Pattern, Rule, Text
+from sgdoctor.rules.model import FixSpec, Pattern, Rule
 from sgdoctor.rules.vocabulary import FAMILIES
+from sgdoctor.texts import Text
 
 _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "looks": ("How it looks in a log", "在日志中的样子"),

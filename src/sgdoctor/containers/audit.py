@@ -12,7 +12,7 @@ from typing import Final
 
 from sgdoctor.containers.demux import Entry
 from sgdoctor.containers.records import LinesLost
-from sgdoctor.errors import Message
+from sgdoctor.texts import Text
 
 _KEPT: Final = 200_000
 # The file on disk holds more than the lines: JSON, streams and times.
@@ -94,7 +94,7 @@ class Audit:
             missing += first < key < last and key not in given
         if missing:
             return LinesLost(
-                Message(
+                Text(
                     f"{missing} lines or more were lost: the log was rotated faster than it could be read. "
                     "Raise max-size of its log driver.",
                     f"至少丢失了 {missing} 行：日志轮转的速度快于读取速度。请调大日志驱动的 max-size。",
@@ -103,7 +103,7 @@ class Audit:
             )
         if oldest is None or oldest > first:
             return LinesLost(
-                Message(
+                Text(
                     "Lines may have been lost: the log was rotated away while it was being read. "
                     "Raise max-size or max-file of its log driver.",
                     "可能有日志行丢失：日志在读取过程中已被轮转清除。请调大日志驱动的 max-size 或 max-file。",

@@ -25,7 +25,7 @@ from sgdoctor.containers.records import (
 )
 from sgdoctor.containers.runs import Run, exit_facts, unknown_runs
 from sgdoctor.containers.transport import CancelledError, Stream, UnreachableError
-from sgdoctor.errors import Message
+from sgdoctor.texts import Text
 
 _POLL: Final = 0.1
 _POLL_SLOW: Final = 0.5
@@ -378,7 +378,7 @@ class Follower:
         self._number += 1
         return AttemptStarted(container, self._number, started, restart_count, history)
 
-    def _wait(self, reason: WaitReason, message: Message) -> Iterator[Record]:
+    def _wait(self, reason: WaitReason, message: Text) -> Iterator[Record]:
         if self._told != (reason, message.en):
             self._told = (reason, message.en)
             self._quiet_rounds = 0

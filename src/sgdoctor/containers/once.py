@@ -15,8 +15,9 @@ from sgdoctor.containers.find import find, may_be_container
 from sgdoctor.containers.records import Container
 from sgdoctor.containers.transport import UnreachableError, unreachable
 from sgdoctor.containers.waits import unreadable
-from sgdoctor.errors import Message, UserError
+from sgdoctor.errors import UserError
 from sgdoctor.logs.sources import LogSource, open_log
+from sgdoctor.texts import Text
 
 _SILENCE: Final = 60.0
 
@@ -67,7 +68,7 @@ def open_container(target: str, endpoint: Endpoint | None = None) -> Iterator[Lo
     ):
         look = find(client, target)
         container = look.container
-        note: Message | None = None
+        note: Text | None = None
         try:
             if look.started is not None:
                 note = _copy_log(client, container, file)
@@ -88,7 +89,7 @@ def open_container(target: str, endpoint: Endpoint | None = None) -> Iterator[Lo
         yield LogSource(container.name, data, size, None, note)
 
 
-def _copy_log(client: Client, container: Container, file: IO[bytes]) -> Message | None:
+def _copy_log(client: Client, container: Container, file: IO[bytes]) -> Text | None:
     """Write all lines of a log; says why where there are none to be had."""
     demux = Demux(tty=container.tty, driver=container.driver)
     try:
@@ -104,14 +105,14 @@ def _copy_log(client: Client, container: Container, file: IO[bytes]) -> Message 
         stream.close()
     file.writelines(entry.data for entry in demux.rest())
     if demux.failure:
-        return Message(
+        return Text(
             f"The log of {container.name} is not whole; the engine says: {demux.failure}",
             f"{container.name} 的日志不完整；容器引擎返回：{demux.failure}",
         )
     return None
 
 
-def _nothing(container: Container, note: Message | None, *, started: bool) -> UserError:
+def _nothing(container: Container, note: Text | None, *, started: bool) -> UserError:
     name = container.name
     if note is not None:
         return UserError(note.en, note.zh)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sgdoctor.errors import Message
+from sgdoctor.texts import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class LinesLost:
         certain: whether lines are missing, or only may be.
     """
 
-    message: Message
+    message: Text
     count: int | None = None
     certain: bool = True
 
@@ -142,7 +142,7 @@ class Waiting:
     """Nothing can be read at present; told once, until something else happens."""
 
     reason: WaitReason
-    message: Message
+    message: Text
 
 
 Record = AttemptStarted | LogChunk | AttemptEnded | LinesLost | Waiting

@@ -21,7 +21,7 @@ from sgdoctor.containers.records import (
     LogChunk,
     Record,
 )
-from sgdoctor.errors import Message
+from sgdoctor.texts import Text
 
 _COPY: Final = 1 << 20
 _MEMORY: Final = 32 << 20
@@ -97,7 +97,7 @@ class Spool:
             self._file.close()
             self._file = None
 
-    def take(self, record: Record) -> Message | None:
+    def take(self, record: Record) -> Text | None:
         """Keep what a record tells.
 
         Returns:
@@ -109,7 +109,7 @@ class Spool:
             if self._in_memory:
                 raise
             self._to_memory(record.data if isinstance(record, LogChunk) else b"")
-            return Message(
+            return Text(
                 f"The log cannot be kept in {self._root}: {error.strerror}. It is followed all the same, in memory.",
                 f"无法在 {self._root} 保存日志：{error.strerror}。仍会继续跟踪，内容只保存在内存中。",
             )

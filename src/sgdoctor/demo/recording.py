@@ -16,7 +16,7 @@ from typing import Final
 from sgdoctor.containers.exits import PREFIX
 from sgdoctor.gpu.model import GpuReading
 from sgdoctor.gpu.recorded import RecordedSource, from_json, without
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from sgdoctor.watching.feeds import Arrival, Begun, Output, ScriptFeed, Standing
 from sgdoctor.watching.model import Link, Subject
 

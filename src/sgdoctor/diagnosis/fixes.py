@@ -10,9 +10,10 @@ from sgdoctor.diagnosis.model import Fix
 from sgdoctor.launch.change import Change
 from sgdoctor.redaction import Redactor, hidden_value, unredacted
 from sgdoctor.rules.conditions import holds
-from sgdoctor.rules.model import FixSpec, Rule, Text
+from sgdoctor.rules.model import FixSpec, Rule
 from sgdoctor.rules.template import Guard, fill, fill_value, placeholders
 from sgdoctor.rules.versions import applies
+from sgdoctor.texts import Text
 
 
 def names_of(finding: Finding, course: Course) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from sgdoctor.engines.base import Fact, Phase
 from sgdoctor.launch.change import Change
-from sgdoctor.rules.model import Confidence, Rule, Severity, Text
+from sgdoctor.rules.model import Confidence, Rule, Severity
+from sgdoctor.texts import Text
 
 
 class State(StrEnum):

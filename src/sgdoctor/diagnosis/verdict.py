@@ -12,7 +12,8 @@ from sgdoctor.diagnosis.model import Consequence, Diagnosis, Notice, State, Verd
 from sgdoctor.engines.base import Fact, PhaseName
 from sgdoctor.logs.event import Event, EventKind
 from sgdoctor.redaction import Redactor, redactor_of
-from sgdoctor.rules.model import Confidence, Severity, Text
+from sgdoctor.rules.model import Confidence, Severity
+from sgdoctor.texts import Text
 
 _MAX_EVIDENCE: Final = 5
 _MAX_CONSEQUENCES: Final = 20

@@ -6,7 +6,7 @@ from typing import Final
 from sgdoctor.diagnosis.model import Diagnosis, State
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.messages import MESSAGES
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 PHASES: Final[Mapping[PhaseName, Text]] = {
     PhaseName.DOCKER: Text("container start", "容器启动"),

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from sgdoctor.gpu.model import Gpu, GpuProcess
 from sgdoctor.gpu.owners import nobodys_mib
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 _TOLERANCE_MIB: Final = 256.0
 """The log counts what a step took, other small takers at the same time included; see docs/gpu-check.md."""

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, Protocol
 
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 
 class GpuProcess(NamedTuple):

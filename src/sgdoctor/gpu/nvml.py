@@ -10,7 +10,7 @@ from sgdoctor.gpu.backoff import Backoff
 from sgdoctor.gpu.machine import Machine
 from sgdoctor.gpu.model import Gpu, GpuProcess, GpuReading
 from sgdoctor.gpu.owners import ProcessTable, process_notes
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 _MIB: Final = 2**20
 # After these nothing works until the library is initialised anew.

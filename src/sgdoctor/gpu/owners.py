@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from sgdoctor.gpu.machine import Machine
 from sgdoctor.gpu.model import Gpu
 from sgdoctor.patterns import lazy_pattern
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 # One part of a control group's path that is a container: `<id>` (cgroupfs of Docker, containerd, Kubernetes),
 # `docker-<id>.scope`, `libpod-<id>.scope`, `cri-containerd-<id>.scope`, `crio-<id>` (systemd), and

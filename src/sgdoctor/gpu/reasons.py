@@ -3,7 +3,7 @@
 from typing import Final
 
 from sgdoctor.gpu.machine import Machine
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 # nvml.h, nvmlReturn_t
 UNINITIALIZED: Final = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sgdoctor.gpu.model import Gpu, GpuProcess, GpuReading
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 
 def to_json(reading: GpuReading) -> str:

@@ -12,7 +12,7 @@ from sgdoctor.gpu.machine import Machine
 from sgdoctor.gpu.model import Gpu, GpuProcess, GpuReading
 from sgdoctor.gpu.owners import Owner, ProcessTable, process_notes
 from sgdoctor.patterns import lazy_pattern
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 Run = Callable[[Sequence[str]], str]
 """Runs a command and gives what it printed on both streams, whatever its exit code. Raises OSError, TimeoutError

@@ -12,7 +12,7 @@ from sgdoctor.gpu.model import GpuReading, GpuSource
 from sgdoctor.gpu.nvml import NvmlSource
 from sgdoctor.gpu.owners import Owner, ProcessTable
 from sgdoctor.gpu.smi import Run, SmiSource
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 _SLOWEST_SHARE: Final = 4.0
 """Reading takes a fifth of the time at most: nvidia-smi may need most of a second without persistence mode."""

@@ -11,8 +11,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Final, NamedTuple, Self
 
-from sgdoctor.errors import Message, UserError
+from sgdoctor.errors import UserError
 from sgdoctor.logs import unpacking
+from sgdoctor.texts import Text
 
 _STEP: Final = 1 << 20
 _PROBE: Final = 1 << 16
@@ -37,7 +38,7 @@ class LogSource(NamedTuple):
     data: mmap.mmap | bytes
     size: int
     mtime: float | None
-    note: Message | None = None
+    note: Text | None = None
 
 
 @contextmanager

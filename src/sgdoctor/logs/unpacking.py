@@ -4,7 +4,8 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Final
 
-from sgdoctor.errors import Message, UserError
+from sgdoctor.errors import UserError
+from sgdoctor.texts import Text
 
 _GZIP: Final = b"\x1f\x8b\x08"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
@@ -29,7 +30,7 @@ class Unpacked:
     """
 
     def __init__(self, name: str, file: IO[bytes], packed: str) -> None:
-        self.note: Message | None = None
+        self.note: Text | None = None
         self._name = name
         self._file = file
         self._packed = packed
@@ -52,7 +53,7 @@ class Unpacked:
                     f"{self._name}: the {self._packed} archive is damaged: {error}",
                     f"{self._name}：{self._packed} 压缩文件已损坏：{error}",
                 ) from None
-            self.note = Message(
+            self.note = Text(
                 f"{self._name}: the {self._packed} archive is cut off or damaged; "
                 "only what could be read was looked at.",
                 f"{self._name}：{self._packed} 压缩文件不完整或已损坏；只检查了能够读取的部分。",

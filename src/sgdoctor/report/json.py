@@ -6,7 +6,7 @@ from typing import Any, Final
 from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, Notice, Verdict
 from sgdoctor.engines.base import Fact, Phase
 from sgdoctor.report.redact import HIDDEN, Redactor, is_secret_field, redactor_for
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 SCHEMA_VERSION: Final = 1
 

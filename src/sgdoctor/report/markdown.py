@@ -12,7 +12,7 @@ from sgdoctor.patterns import lazy_pattern
 from sgdoctor.report.redact import Redactor, redactor_for
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text, consequences_text, cost_of, heading_parts
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 # What changes the meaning of prose in Markdown; log text stands in code blocks instead.
 _SPECIAL: Final = lazy_pattern(r"([\\*_{}\[\]<>#|~])")

@@ -7,8 +7,9 @@ from sgdoctor.messages import say
 from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text, cost_of
-from sgdoctor.rules.model import FixSpec, Rule, Text
+from sgdoctor.rules.model import FixSpec, Rule
 from sgdoctor.rules.template import spoken
+from sgdoctor.texts import Text
 
 
 def print_page(console: Console, rule: Rule, lang: str, *, muted_by: str = "") -> None:

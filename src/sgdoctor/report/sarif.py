@@ -10,7 +10,8 @@ from sgdoctor.diagnosis.model import Diagnosis, Evidence, State, Verdict
 from sgdoctor.report.redact import Redactor, redactor_for
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
-from sgdoctor.rules.model import Rule, Severity, Text
+from sgdoctor.rules.model import Rule, Severity
+from sgdoctor.texts import Text
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {

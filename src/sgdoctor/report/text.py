@@ -15,7 +15,8 @@ from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.redact import HIDDEN, Redactor, is_secret_field, redactor_for
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text, consequences_text, cost_of, heading_parts, last_line
-from sgdoctor.rules.model import Severity, Text
+from sgdoctor.rules.model import Severity
+from sgdoctor.texts import Text
 
 _PROOF_LINES: Final = 6
 _NAME_WIDTH: Final = 40

@@ -7,7 +7,7 @@ from sgdoctor.diagnosis.model import Consequence, Verdict
 from sgdoctor.diagnosis.wording import state_label
 from sgdoctor.launch.change import Change
 from sgdoctor.messages import MESSAGES, say
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 _SHOWN_CONSEQUENCES = 4
 _TITLE_LENGTH = 60

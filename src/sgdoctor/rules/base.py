@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sgdoctor.logs.literals import LiteralIndex
-from sgdoctor.rules.model import Rule, Text
+from sgdoctor.rules.model import Rule
+from sgdoctor.texts import Text
 
 
 class Entry(NamedTuple):

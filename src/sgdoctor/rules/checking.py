@@ -15,11 +15,11 @@ from sgdoctor.rules.drafts import unfinished
 from sgdoctor.rules.hazards import hazards
 from sgdoctor.rules.loading import RuleSource
 from sgdoctor.rules.locate import fixtures_dir, test_log
-from sgdoctor.rules.model import Text
 from sgdoctor.rules.schema import FixModel, PatternModel, TextModel
 from sgdoctor.rules.template import placeholders
 from sgdoctor.rules.vocabulary import EVENT_NAMES, FACTS, FAMILIES
 from sgdoctor.rules.yaml_files import Problem
+from sgdoctor.texts import Text
 
 SLOW_SECONDS: Final = 0.05
 """For one pattern on 20,000 characters of text that nearly matches; a sound one takes a hundredth of it."""

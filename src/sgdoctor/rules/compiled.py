@@ -17,7 +17,7 @@ import sgdoctor
 from sgdoctor.logs.literals import LiteralIndex, build_index
 from sgdoctor.rules.base import Entry, RuleBase
 from sgdoctor.rules.locate import rule_files
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 FORMAT: Final = 1
 """Of the plain form of rules and of this file; goes up with every change of either."""

@@ -13,8 +13,8 @@ from sgdoctor.rules.model import (
     Role,
     Rule,
     Severity,
-    Text,
 )
+from sgdoctor.texts import Text
 
 
 def decode(plain: Mapping[str, Any]) -> Rule:

@@ -6,8 +6,8 @@ from typing import Any, Final
 import yaml
 
 from sgdoctor.rules.loading import RuleSource
-from sgdoctor.rules.model import Text
 from sgdoctor.rules.yaml_files import Problem
+from sgdoctor.texts import Text
 
 _MARKS: Final = ("REPLACE:", "替换：")
 """How the texts begin that ``sgdoctor rules new`` writes for the author to replace."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 _OPEN_ENDED: Final = ("*", "+")
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import pydantic
 
 from sgdoctor.rules.locate import MUTE_FILE, rule_files
-from sgdoctor.rules.model import Text
 from sgdoctor.rules.schema import RuleModel
 from sgdoctor.rules.yaml_files import Problem, YamlPath, line_of, read_yaml
+from sgdoctor.texts import Text
 
 
 @dataclass(frozen=True, slots=True)

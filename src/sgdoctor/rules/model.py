@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.launch.change import Change
 from sgdoctor.logs.event import Event
+from sgdoctor.texts import Text
 
 CAPTURE_TYPES: Final = ("int", "float", "str", "path", "flag", "version", "gib", "mib", "seconds", "bytes")
 
@@ -39,17 +40,6 @@ class Role(StrEnum):
 
     CAUSE = "cause"
     CONSEQUENCE = "consequence"
-
-
-class Text(NamedTuple):
-    """A text of a rule in both languages, with ``{name}`` and ``[[optional part]]`` still in it."""
-
-    en: str
-    zh: str
-
-    def in_language(self, lang: str) -> str:
-        """The text for ``en`` or ``zh``; English where a translation is missing."""
-        return (self.zh or self.en) if lang == "zh" else self.en
 
 
 class Clause(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import yaml
 
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 MAX_FILE: Final = 1 << 20
 """Bytes of one rule file."""

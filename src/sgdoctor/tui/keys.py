@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 
 
 class Group(StrEnum):

@@ -6,7 +6,7 @@ from typing import Final
 
 from sgdoctor.diagnosis.wording import phase_label
 from sgdoctor.engines.base import Phase
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from sgdoctor.tui.log_rows import AllBut, Only, Rows
 from sgdoctor.watching.model import LineKind, Lines
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from textual.binding import Binding, BindingType
 
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from sgdoctor.tui.keys import KEYS, Group, Key, Scope, name_of
 
 _NONE: Final = Text("", "")

@@ -20,8 +20,7 @@ from sgdoctor.containers.records import (
     WaitReason,
 )
 from sgdoctor.containers.spool import Spool
-from sgdoctor.errors import Message
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from sgdoctor.watching.feeds import Arrival, Begun, Output, Standing
 from sgdoctor.watching.model import Link, Subject
 
@@ -139,5 +138,5 @@ class ContainerFeed:
             case Waiting():
                 return [Standing(Link.WAITING, Text(*record.message), final=record.reason in _OVER)]
 
-    def _said(self, message: Message) -> bytes:
-        return message.text(self._lang).encode()
+    def _said(self, message: Text) -> bytes:
+        return message.in_language(self._lang).encode()

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Protocol
 from sgdoctor.errors import UserError
 from sgdoctor.logs import unpacking
 from sgdoctor.logs.sources import refuse_unreadable
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from sgdoctor.watching.model import Link, Subject
 
 PIECE: Final = 128 << 10

@@ -12,7 +12,7 @@ from typing import IO, Final
 from sgdoctor.logs import unpacking
 from sgdoctor.logs.framing import LineReader
 from sgdoctor.logs.sources import open_log
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from sgdoctor.watching.feeds import PIECE, Anew, Arrival, Feed, Output, ScriptFeed, Standing
 from sgdoctor.watching.model import Link, Subject
 

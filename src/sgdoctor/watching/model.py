@@ -6,7 +6,8 @@ from typing import NamedTuple, Protocol
 
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.engines.base import PhaseName
-from sgdoctor.rules.model import Severity, Text
+from sgdoctor.rules.model import Severity
+from sgdoctor.texts import Text
 
 
 class Link(StrEnum):

@@ -9,7 +9,7 @@ from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.verdict import LiveClock
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.rules.base import RuleBase
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from sgdoctor.watching.feeds import PIECE, Anew, Arrival, Begun, Feed, Output, Standing
 from sgdoctor.watching.history import History, Key
 from sgdoctor.watching.live import Live

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.engines.base import Phase, PhaseName
-from sgdoctor.rules.model import Text
+from sgdoctor.texts import Text
 from sgdoctor.watching.model import Stage, StageState
 
 Band = tuple[float, float]

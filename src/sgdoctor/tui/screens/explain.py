@@ -9,8 +9,9 @@ from sgdoctor.diagnosis.model import Diagnosis
 from sgdoctor.messages import say
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
-from sgdoctor.rules.model import Rule, Text
+from sgdoctor.rules.model import Rule
 from sgdoctor.rules.template import generic
+from sgdoctor.texts import Text
 from sgdoctor.tui.bindings import forwarded
 from sgdoctor.tui.drawing import BLANK, CODE, MUTED, plain, prose, styled, wrap
 from sgdoctor.tui.panes.diagnosis import SAFETY_LOOK, SEVERITY_LOOK

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdoctor.engines.sglang import SGLANG, memory
+from sgdoctor.engines.sglang import SGLANG
+from sgdoctor.engines.sglang.memory import derived
 from sgdoctor.logs.event import Event
 
 Real = Callable[[str], Sequence[Event]]
@@ -34,7 +35,7 @@ def test_lower_fraction_of_real_logs(
 
 def lower(floor: float | None = 0.7, **facts: Any) -> float | None:
     known = {"fraction": 0.88, "mem_before_weights_gib": 23.5, **facts}
-    return memory.fraction_lower(known.get, floor)
+    return derived.fraction_lower(known.get, floor)
 
 
 def test_step_is_what_lacked() -> None:
@@ -70,14 +71,14 @@ def test_never_below_the_floor_nor_as_high_as_before(
 
 
 def test_a_hybrid_model_needs_both_minima() -> None:
-    assert 0.8 == memory.fraction_floor(0.7, 0.8, hybrid=True)
-    assert memory.fraction_floor(0.7, None, hybrid=True) is None
-    assert 0.7 == memory.fraction_floor(0.7, None, hybrid=False)
-    assert memory.fraction_floor(None, 0.8, hybrid=True) is None
+    assert 0.8 == derived.fraction_floor(0.7, 0.8, hybrid=True)
+    assert derived.fraction_floor(0.7, None, hybrid=True) is None
+    assert 0.7 == derived.fraction_floor(0.7, None, hybrid=False)
+    assert derived.fraction_floor(None, 0.8, hybrid=True) is None
 
 
 @pytest.mark.parametrize(
     ("chunk", "half"), [(16384, 8192), (2048, 1024), (600, 512), (512, None), (-1, None), (None, None), ("x", None)]
 )
 def test_half_of_a_chunk(chunk: Any, half: int | None) -> None:
-    assert half == memory.chunk_half(chunk)
+    assert half == derived.chunk_half(chunk)

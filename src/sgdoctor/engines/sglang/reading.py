@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from sgdoctor.engines.base import PhaseName, Reading
-from sgdoctor.engines.sglang import errors, markers, memory, serving, startup
+from sgdoctor.engines.sglang import errors, markers, serving, startup
 from sgdoctor.engines.sglang.argparse_errors import is_argument_error
 from sgdoctor.engines.sglang.attempt import Attempt
 from sgdoctor.engines.sglang.facts import is_foremost
+from sgdoctor.engines.sglang.memory import derived
 from sgdoctor.engines.sglang.server_args import is_server_args, read_server_args
 from sgdoctor.engines.sglang.versions import Bounds, bounds_by_fields, bounds_by_flags
 from sgdoctor.logs.event import Event, EventKind
@@ -231,21 +232,21 @@ def _finish(attempt: Attempt) -> Reading:
     bounds = _version(attempt)
     hybrid = bool(book.value("is_hybrid") or book.value("args.uses_mamba_radix_cache"))
     if hybrid:
-        needed = book.value("state_slots_needed") or memory.slots_needed(book.value)
+        needed = book.value("state_slots_needed") or derived.slots_needed(book.value)
         line = book.line("state_slots_needed", "args.mamba_radix_cache_strategy", "state_slots")
         book.add_derived("state_slots_needed", needed, line)
-    known = memory.figures(book.value, slots_from_pool=book.value("state_gib") is not None, high=bounds.high)
-    state_minimum = memory.state_fraction_min(known) if hybrid else None
+    known = derived.figures(book.value, slots_from_pool=book.value("state_gib") is not None, high=bounds.high)
+    state_minimum = derived.state_fraction_min(known) if hybrid else None
     book.add_derived("state_fraction_min", state_minimum, book.line("state_slots", "mem_after_weights_gib"))
-    minimum = memory.kv_fraction_min(known, attempt.printed_minimum)
+    minimum = derived.kv_fraction_min(known, attempt.printed_minimum)
     line = book.line("mem_after_weights_gib", "fraction")
     book.add_derived("kv_fraction_min", minimum, line)
-    floor = memory.fraction_floor(minimum, state_minimum, hybrid=hybrid)
+    floor = derived.fraction_floor(minimum, state_minimum, hybrid=hybrid)
     book.add_derived("fraction_floor", floor, line)
-    book.add_derived("fraction_lower", memory.fraction_lower(book.value, floor), book.line("fraction"))
+    book.add_derived("fraction_lower", derived.fraction_lower(book.value, floor), book.line("fraction"))
     chunk = book.value("chunked_prefill_size") or book.value("args.chunked_prefill_size")
     book.add_derived(
-        "chunk_half", memory.chunk_half(chunk), book.line("chunked_prefill_size", "args.chunked_prefill_size")
+        "chunk_half", derived.chunk_half(chunk), book.line("chunked_prefill_size", "args.chunked_prefill_size")
     )
     if attempt.first_line:
         book.add_derived("lines", attempt.last_line - attempt.first_line + 1, attempt.first_line)

@@ -1,0 +1,170 @@
+"""The plan: what is to be changed in a launch, in order, why, and what the launch is then."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from sgdoctor.launch.change import Change
+from sgdoctor.launch.model import Launch
+from sgdoctor.texts import Text
+
+NO_TEXT = Text("", "")
+
+
+class Basis(StrEnum):
+    """What a step rests on."""
+
+    ASKED = "asked"
+    """The user asked for it."""
+    FOUND = "found"
+    """It cures what the log shows."""
+    WRITTEN = "written"
+    """It puts right what is wrong in the launch as it is written."""
+    PREDICTED = "predicted"
+    """It cures what would come next; no log shows it yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Changes that belong together, and why they are made.
+
+    Attributes:
+        id: of the fix, in kebab case; ``--choose`` takes it.
+        changes: in order; none for advice in words.
+        basis: what it rests on.
+        title: what is done, one line.
+        why: what it cures.
+        safety: ``safe``, ``unsafe`` or ``manual``, as of rules.
+        effect: what gets worse; empty if nothing does.
+        rule: the rule that it comes from, or that would hit without it; empty if none.
+    """
+
+    id: str
+    changes: tuple[Change, ...]
+    basis: Basis
+    title: Text
+    why: Text = NO_TEXT
+    safety: str = "safe"
+    effect: Text = NO_TEXT
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Something that cannot be done here.
+
+    Attributes:
+        change: to be made by hand; None for advice in words.
+        why: what it is for, or why it is left.
+    """
+
+    change: Change | None
+    why: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """How the memory of one card is going to be used; None where it cannot be computed.
+
+    Attributes:
+        fraction: the static fraction.
+        state_slots: slots of the state cache; None as well for a model that has none.
+        kv_tokens: tokens that the KV cache holds.
+        max_running_requests: requests that run at once.
+        left_gib: memory that stays free once everything is in its place, in GiB; the least of a range.
+        left_gib_high: the most of that range; None if it is no range.
+        context_tokens: length of context that one request may ask for.
+        starts: whether the server gets through its start.
+    """
+
+    fraction: float | None = None
+    state_slots: int | None = None
+    kv_tokens: int | None = None
+    max_running_requests: int | None = None
+    left_gib: float | None = None
+    left_gib_high: float | None = None
+    context_tokens: int | None = None
+    starts: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAdvice:
+    """What the memory of the card says about one launch.
+
+    Attributes:
+        before: of the launch as it is.
+        after: with ``step``; the same as ``before`` where none is needed.
+        step: what makes it fit, the way that costs the user least; None if it fits or nothing helps.
+        others: the other ways, ranked.
+        warnings: what is true even then: a context that cannot be served, a term that is only known as a range.
+        impossible: why no flag makes the model fit this card; None if one does.
+    """
+
+    before: Predicted
+    after: Predicted
+    step: Step | None = None
+    others: tuple[Step, ...] = ()
+    warnings: tuple[Text, ...] = ()
+    impossible: Text | None = None
+
+
+class MemoryAdvisor(Protocol):
+    """Knows the card and the model of one attempt."""
+
+    def advise(self, launch: Launch) -> MemoryAdvice | None:
+        """What is to be done about the memory of ``launch``; None where too little is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file that the new launch needs.
+
+    Attributes:
+        path: where the launch expects it, as in the launch.
+        text: what stands in it.
+        why: what it is for.
+    """
+
+    path: str
+    text: str
+    why: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that is to be changed, at once.
+
+    Attributes:
+        steps: in the order in which they are made.
+        before: the launch as it is.
+        after: the launch with all changes.
+        text: the whole new text of the document; None where there is none, or where it cannot be edited.
+        diff: unified, in the document's own form; empty where nothing changes.
+        safety: of the whole: that of its least safe step.
+        predicted_before: memory as it is; None if it cannot be computed.
+        predicted: memory as it will be.
+        alternatives: other ways to the same end, and what contradicts a step.
+        left: what cannot be done here.
+        warnings: what stays true with all of this.
+        files: to be written beside the document.
+        refused: why the document itself cannot be edited; None if it can.
+    """
+
+    steps: tuple[Step, ...]
+    before: Launch
+    after: Launch
+    text: str | None = None
+    diff: str = ""
+    safety: str = "safe"
+    predicted_before: Predicted | None = None
+    predicted: Predicted | None = None
+    alternatives: tuple[Step, ...] = ()
+    left: tuple[Left, ...] = ()
+    warnings: tuple[Text, ...] = ()
+    files: tuple[WrittenFile, ...] = ()
+    refused: Text | None = None
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The changes of all steps, in order."""
+        return tuple(change for step in self.steps for change in step.changes)

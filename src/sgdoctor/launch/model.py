@@ -99,6 +99,8 @@ class Launch:
         shm_bytes: size of /dev/shm in bytes; None for the default (64 MiB).
         ipc: mode, such as ``host``; None for the default.
         restart: policy, such as ``unless-stopped`` or ``on-failure:3``; None for none.
+        entrypoint: how many words of ``command`` are the entrypoint; the rest is what stands behind the image.
+        init: whether Docker's small init process is PID 1 instead of the command.
     """
 
     origin: Origin
@@ -116,6 +118,8 @@ class Launch:
     network: str | None = None
     restart: str | None = None
     engine: str = "sglang"
+    entrypoint: int = 0
+    init: bool = False
 
 
 class EditState(StrEnum):

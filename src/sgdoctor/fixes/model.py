@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
+from sgdoctor.engines.sglang.memory.prediction import Prediction
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Launch
 from sgdoctor.texts import Text
@@ -63,59 +63,6 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
-    """How the memory of one card is going to be used; None where it cannot be computed.
-
-    Attributes:
-        fraction: the static fraction.
-        state_slots: slots of the state cache; None as well for a model that has none.
-        kv_tokens: tokens that the KV cache holds.
-        max_running_requests: requests that run at once.
-        left_gib: memory that stays free once everything is in its place, in GiB; the least of a range.
-        left_gib_high: the most of that range; None if it is no range.
-        context_tokens: length of context that one request may ask for.
-        starts: whether the server gets through its start.
-    """
-
-    fraction: float | None = None
-    state_slots: int | None = None
-    kv_tokens: int | None = None
-    max_running_requests: int | None = None
-    left_gib: float | None = None
-    left_gib_high: float | None = None
-    context_tokens: int | None = None
-    starts: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryAdvice:
-    """What the memory of the card says about one launch.
-
-    Attributes:
-        before: of the launch as it is.
-        after: with ``step``; the same as ``before`` where none is needed.
-        step: what makes it fit, the way that costs the user least; None if it fits or nothing helps.
-        others: the other ways, ranked.
-        warnings: what is true even then: a context that cannot be served, a term that is only known as a range.
-        impossible: why no flag makes the model fit this card; None if one does.
-    """
-
-    before: Predicted
-    after: Predicted
-    step: Step | None = None
-    others: tuple[Step, ...] = ()
-    warnings: tuple[Text, ...] = ()
-    impossible: Text | None = None
-
-
-class MemoryAdvisor(Protocol):
-    """Knows the card and the model of one attempt."""
-
-    def advise(self, launch: Launch) -> MemoryAdvice | None:
-        """What is to be done about the memory of ``launch``; None where too little is known."""
-
-
-@dataclass(frozen=True, slots=True)
 class WrittenFile:
     """A file that the new launch needs.
 
@@ -141,8 +88,8 @@ class Plan:
         text: the whole new text of the document; None where there is none, or where it cannot be edited.
         diff: unified, in the document's own form; empty where nothing changes.
         safety: of the whole: that of its least safe step.
-        predicted_before: memory as it is; None if it cannot be computed.
-        predicted: memory as it will be.
+        predicted_before: what becomes of the memory as it is; None if it cannot be computed.
+        predicted: what becomes of it with all changes.
         alternatives: other ways to the same end, and what contradicts a step.
         left: what cannot be done here.
         warnings: what stays true with all of this.
@@ -156,8 +103,8 @@ class Plan:
     text: str | None = None
     diff: str = ""
     safety: str = "safe"
-    predicted_before: Predicted | None = None
-    predicted: Predicted | None = None
+    predicted_before: Prediction | None = None
+    predicted: Prediction | None = None
     alternatives: tuple[Step, ...] = ()
     left: tuple[Left, ...] = ()
     warnings: tuple[Text, ...] = ()

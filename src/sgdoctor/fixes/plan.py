@@ -1,22 +1,23 @@
 """Makes the plan: one relaunch instead of one for each failure.
 
-The order of steps, which is also the order in which contradictions are resolved: what the user asks for, the root cause,
-further diagnoses, what is wrong as written, what would come next. A step that contradicts an earlier one, or that the
-engine would not start with, is offered as an alternative.
+The order of steps, which is also the order in which contradictions are resolved: what the user asks for, the root
+cause, further diagnoses, what is wrong as written, what would come next. A step that contradicts an earlier one, or
+that the engine would not start with, is offered as an alternative.
 """
 
-import difflib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.errors import UserError
+from sgdoctor.fixes.diff import unified
+from sgdoctor.fixes.memory.solution import Outcome, Solution
+from sgdoctor.fixes.memory_steps import ways_of
 from sgdoctor.fixes.model import (
+    NO_TEXT,
     Basis,
     Left,
-    MemoryAdvice,
-    MemoryAdvisor,
     Plan,
     Step,
     WrittenFile,
@@ -25,14 +26,19 @@ from sgdoctor.fixes.predictions import predicted_steps
 from sgdoctor.fixes.steps import Remedy, check_chosen, remedies_of, remedy_of
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.flag_edits import flag_edits, with_edits
-from sgdoctor.launch.model import Document, Edited, EditState, FlagTable, Launch, Problem
+from sgdoctor.launch.model import Document, EditState, FlagTable, Launch, Problem
 from sgdoctor.texts import Text
 
 Check = Callable[[Launch], Sequence[Problem]]
 """What the engine would say about the flags of a launch."""
 
+Solver = Callable[[Launch], Solution]
+"""What the card of one attempt has to say about the memory of a launch."""
+
 _BAD: Final = frozenset({"fatal", "error"})
 _SAFETY: Final = ("safe", "unsafe", "manual")
+_NOT_EDITABLE: Final = Text("it cannot be edited safely", "无法安全地修改")
+_NOT_AS_MEANT: Final = Text("the new text would not have said exactly what is planned", "新的文本与计划不完全一致")
 
 
 class Wishes(NamedTuple):
@@ -47,6 +53,9 @@ class Wishes(NamedTuple):
     changes: tuple[Change, ...] = ()
 
 
+NO_WISHES: Final = Wishes()
+
+
 class Knowledge(NamedTuple):
     """What is known beside the document.
 
@@ -55,7 +64,7 @@ class Knowledge(NamedTuple):
         check: says what is wrong with the flags of a launch.
         verdict: on the newest start; None without a log.
         problems: of the document, its flags and its files.
-        memory: knows the card; None if nobody does.
+        solve: knows the card and the model; None if nobody does.
         further: steps that come from elsewhere (generated patches), and the files that they need.
         files: of ``further``.
     """
@@ -64,12 +73,12 @@ class Knowledge(NamedTuple):
     check: Check
     verdict: Verdict | None = None
     problems: Sequence[Problem] = ()
-    memory: MemoryAdvisor | None = None
+    solve: Solver | None = None
     further: Sequence[Step] = ()
     files: Sequence[WrittenFile] = ()
 
 
-def plan_for(document: Document, known: Knowledge, wishes: Wishes = Wishes()) -> Plan:
+def plan_for(document: Document, known: Knowledge, wishes: Wishes = NO_WISHES) -> Plan:
     """Everything that is to be changed in a launch.
 
     Args:
@@ -104,9 +113,10 @@ class _Maker:
         self.steps: list[Step] = []
         self.alternatives: list[Step] = []
         self.left: list[Left] = []
-        self.advice: MemoryAdvice | None = None
+        self.solution: Solution | None = None
+        self.before = known.solve(launch) if known.solve is not None else None
+        self.after: Solution | None = None
         self._known = known
-        self._before = launch
         self._taken: dict[tuple[str, str], Change] = {}
         self._wrong = _complaints(known.check(launch))
 
@@ -118,10 +128,17 @@ class _Maker:
         """
         for change in changes:
             launch = changed(self.launch, (change,), self._known.flags)
-            problem = next((one for one in self._known.check(launch) if one.severity in _BAD and _complaint(one) not in self._wrong), None)
+            problem = next(
+                (
+                    one
+                    for one in self._known.check(launch)
+                    if one.severity in _BAD and _complaint(one) not in self._wrong
+                ),
+                None,
+            )
             if problem is not None:
                 raise UserError(problem.title.en, problem.title.zh)
-            self._accept(Step(f"asked-{change.name.lstrip('-')}", (change,), Basis.ASKED, NO_TITLE))
+            self._accept(Step(f"asked-{change.name.lstrip('-')}", (change,), Basis.ASKED, NO_TEXT))
 
     def take(self, remedy: Remedy) -> None:
         """Takes the step of a remedy, and keeps its other ways."""
@@ -143,22 +160,22 @@ class _Maker:
 
     def take_memory(self, remedies: Sequence[Remedy], chosen: Collection[str]) -> None:
         """Lets the card say which numbers fit; where nobody knows it, the rules of the failures do."""
-        memory = self._known.memory
-        advice = memory.advise(self.launch) if memory else None
-        if advice is None or (advice.step is None and advice.impossible is None and remedies):
+        solve = self._known.solve
+        self.solution = solution = solve(self.launch) if solve is not None else None
+        knows = solution is not None and solution.outcome in (Outcome.ADJUST, Outcome.CUT, Outcome.IMPOSSIBLE)
+        if remedies and not knows:
             for remedy in remedies:
                 self.take(remedy)
-            advice = advice and memory and memory.advise(self.launch)
-        else:
-            basis = Basis.FOUND if remedies else Basis.PREDICTED
-            ways = [replace(step, basis=basis) for step in (advice.step, *advice.others) if step is not None]
-            wanted = next((step for step in ways if step.id in chosen), advice.step and ways[0])
-            if wanted is not None:
-                self.add((wanted,))
-            self.alternatives += [step for step in ways if step is not wanted]
-            if wanted is not None and advice.step is not None and wanted.id != advice.step.id and memory is not None:
-                advice = memory.advise(self.launch) or advice
-        self.advice = advice
+        elif solution is not None:
+            seen = remedies[0] if remedies else None
+            ways = ways_of(solution, seen)
+            wanted = (way for way in ways if way.step.id in chosen)
+            advised = (way for way in ways if way.advised) if solution.outcome is not Outcome.FITS else ()
+            best = next(iter([*wanted, *advised]), None)
+            if best is not None:
+                self.add((best.step,))
+            self.alternatives += [way.step for way in ways if way is not best]
+        self.after = solve(self.launch) if solve is not None else None
 
     def _accept(self, step: Step) -> None:
         self.steps.append(step)
@@ -176,3 +193,64 @@ class _Maker:
         if family == "flag":
             return family, self._known.flags.canonical(change.name)
         return (family, change.name) if family == "env" else (change.kind, change.name)
+
+
+def changed(launch: Launch, changes: Sequence[Change], flags: FlagTable) -> Launch:
+    """The launch with the flags and variables of ``changes``; other kinds need the document."""
+    argv = launch.argv
+    if argv:
+        argv = tuple(with_edits(argv, flag_edits(argv, launch.flags_at, changes, flags)))
+    env = dict(launch.env)
+    for change in changes:
+        if change.kind == "env.set":
+            env[change.name] = change.value
+        elif change.kind == "env.unset":
+            env.pop(change.name, None)
+    return replace(launch, argv=argv, command=argv if launch.command == launch.argv else launch.command, env=env)
+
+
+def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
+    """The plan, with the document rewritten."""
+    changes = [change for step in maker.steps for change in step.changes]
+    after, text, refused = maker.launch, None, None
+    left = list(maker.left)
+    if changes and document.editable.state is EditState.NO:
+        refused = document.editable.why or _NOT_EDITABLE
+    elif changes:
+        try:
+            edited = document.edited(changes, known.flags)
+        except UserError as error:
+            refused = error.message
+        else:
+            left += [Left(change, why) for change, why in edited.left]
+            # Whatever the form, its new text must say exactly what was planned.
+            if edited.launch.argv == after.argv or any(change.kind.startswith("flag.") for change, _ in edited.left):
+                after, text = edited.launch, edited.text
+            else:
+                refused = _NOT_AS_MEANT
+    solution, solved = maker.solution, maker.after
+    if solution is not None and solution.outcome is Outcome.IMPOSSIBLE and solution.why is not None:
+        left.insert(0, Left(None, solution.why))
+    return Plan(
+        steps=tuple(maker.steps),
+        before=document.launch,
+        after=after,
+        text=text,
+        diff="" if text is None else unified(document.text, text, document.name),
+        safety=max((step.safety for step in maker.steps), key=_SAFETY.index, default="safe"),
+        predicted_before=maker.before.now if maker.before else None,
+        predicted=solved.now if solved else None,
+        alternatives=tuple(maker.alternatives),
+        left=tuple(left),
+        warnings=tuple(warned.text for warned in solved.warnings) if solved else (),
+        files=tuple(known.files) if any(step in known.further for step in maker.steps) else (),
+        refused=refused,
+    )
+
+
+def _complaints(problems: Iterable[Problem]) -> frozenset[tuple[str, str]]:
+    return frozenset(_complaint(problem) for problem in problems if problem.severity in _BAD)
+
+
+def _complaint(problem: Problem) -> tuple[str, str]:
+    return problem.id, problem.title.en

@@ -5,11 +5,12 @@ from typing import Final, NamedTuple
 
 from sgdoctor.diagnosis.model import Diagnosis, Fix
 from sgdoctor.errors import UserError
-from sgdoctor.fixes.model import Basis, Left, Step
+from sgdoctor.fixes.model import NO_TEXT, Basis, Left, Step
 from sgdoctor.fixes.values import literal_changes, may_enter
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.flag_edits import given_flags
 from sgdoctor.launch.model import FlagTable, Launch, Problem
+from sgdoctor.texts import Text
 
 SHOWN_ONLY: Final = frozenset(
     {"flag.raise", "flag.lower", "file.edit", "host.command", "package.pin", "client.request", "wait", "docker.command"}
@@ -45,12 +46,16 @@ class Remedy(NamedTuple):
         others: other ways.
         left: what has to be done by hand.
         about_memory: whether the memory of the card has the say; ``step`` is then what is done if it has none.
+        rule: of the diagnosis.
+        why: what is wrong.
     """
 
     step: Step | None
     others: tuple[Step, ...] = ()
     left: tuple[Left, ...] = ()
     about_memory: bool = False
+    rule: str = ""
+    why: Text = NO_TEXT
 
 
 def remedy_of(diagnosis: Diagnosis, launch: Launch, flags: FlagTable, chosen: Collection[str]) -> Remedy:
@@ -66,7 +71,7 @@ def remedy_of(diagnosis: Diagnosis, launch: Launch, flags: FlagTable, chosen: Co
         chosen: ids of fixes, with or without the rule in front (``SGL401/raise-fraction``).
     """
     steps = []
-    left = []
+    left: list[Left] = []
     for fix in diagnosis.fixes:
         step, by_hand = _step(diagnosis, fix, launch, flags)
         if step is None:
@@ -74,12 +79,16 @@ def remedy_of(diagnosis: Diagnosis, launch: Launch, flags: FlagTable, chosen: Co
         else:
             steps.append(step)
     wanted = [step for step in steps if _is_chosen(step, chosen)]
-    first = next(iter([*wanted, *(step for safety in ("safe", "unsafe") for step in steps if step.safety == safety)]), None)
+    first = next(
+        iter([*wanted, *(step for safety in ("safe", "unsafe") for step in steps if step.safety == safety)]), None
+    )
     return Remedy(
         first,
         tuple(step for step in steps if step is not first),
         tuple(left) if first is None else (),
         about_memory=not wanted and diagnosis.rule.id.startswith(_MEMORY_FAMILY) and _is_about_memory(diagnosis, flags),
+        rule=diagnosis.rule.id,
+        why=diagnosis.title,
     )
 
 

@@ -27,7 +27,11 @@ _NEVER_FROM_LOGS: Final = frozenset({"--trust-remote-code", "--api-key", "--admi
 def literal_changes(diagnosis: Diagnosis, fix: Fix) -> frozenset[Change]:
     """The changes of a fix that stand in its rule just so, without anything that was read from the log."""
     return frozenset(
-        change for spec in diagnosis.rule.fixes if spec.id == fix.id for change in spec.changes if not _is_filled(change)
+        change
+        for spec in diagnosis.rule.fixes
+        if spec.id == fix.id
+        for change in spec.changes
+        if not _is_filled(change)
     )
 
 
@@ -55,7 +59,13 @@ def may_enter(change: Change, flags: FlagTable, given: Collection[str]) -> bool:
 
 
 def asked(setting: Sequence[str], leaving: Sequence[str], variables: Sequence[str], flags: FlagTable) -> list[Change]:
-    """What the user asks for: ``FLAG=VALUE`` or ``FLAG`` to be set, ``FLAG`` to be left out, ``NAME=VALUE`` for the environment.
+    """What the user asks for.
+
+    Args:
+        setting: ``FLAG=VALUE``, or ``FLAG`` for a switch.
+        leaving: ``FLAG`` to be left out.
+        variables: ``NAME=VALUE`` of the environment.
+        flags: of the engine's version.
 
     Raises:
         UserError: one of them cannot be meant, or would become something else than one value of its flag.
@@ -124,9 +134,7 @@ def _set(text: str, flags: FlagTable) -> Change:
 def _variable(text: str) -> Change:
     name, equals, value = text.partition("=")
     if not equals or not _VARIABLE.fullmatch(name):
-        raise UserError(
-            f"--env {_shown(text)}: write it as NAME=VALUE", f"--env {_shown(text)}：请写成 名称=值"
-        )
+        raise UserError(f"--env {_shown(text)}: write it as NAME=VALUE", f"--env {_shown(text)}：请写成 名称=值")
     _one_line(value, f"--env {name}")
     return Change("env.set", name, value)
 

@@ -143,6 +143,9 @@ class ToldSession:
     def show_attempt(self, number: int | None) -> None:
         self.shown.append(number)
 
+    def step_back(self, seconds: float) -> None:
+        """It takes nothing from the screen."""
+
     def note_activity(self) -> None:
         self.activity += 1
 

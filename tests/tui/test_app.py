@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.command import CommandPalette
 from textual.pilot import Pilot
 
@@ -391,6 +392,17 @@ async def test_search_opens_in_the_log() -> None:
 
         assert one.app.main.active == "log"
         assert one.app._exit
+
+
+async def test_keys_typed_at_once_behind_the_slash_are_for_the_search() -> None:
+    async with desk() as one:
+        await one.press("3", "home")
+        for key, character in (("slash", "/"), *((letter, letter) for letter in "sigquit"), ("enter", "\r")):
+            one.app.post_message(events.Key(key, character))
+        await one.settled(lambda: one.app.main.log_pane.view.cursor == 6)
+
+        assert one.app.main.log_pane.view.search is not None
+        assert one.app.main.log_pane.view.search.pattern == "sigquit"
 
 
 # ---------------------------------------------------------------- taking away

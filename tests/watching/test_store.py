@@ -108,6 +108,13 @@ def test_search_by_a_broken_expression_is_an_error(store: LineStore) -> None:
         store.search("[", regex=True, ignore_case=False)
 
 
+def test_search_by_an_expression_that_never_ends_is_an_error(store: LineStore) -> None:
+    store.append(b"a" * 60 + b"!\n")
+
+    with pytest.raises(ValueError, match="too long"):
+        store.search("^(?:a|a)*(?:a|aa)*$", regex=True, ignore_case=False)
+
+
 def test_folded_lines_know_their_head_and_rank(store: LineStore) -> None:
     store.append(HEAD + b"  File\n" + HEAD.replace(b"TP1", b"TP0") + b"  File\nValueError: x\n")
     for number, head in ((1, 1), (2, 1), (3, 3), (4, 3), (5, 1)):

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from textual.app import App
 from textual.command import CommandPalette
+from textual.screen import Screen
 
 from sgdoctor.config import state_dir
 from sgdoctor.diagnosis.model import Diagnosis
@@ -27,6 +28,8 @@ from sgdoctor.tui.theme import CYCLE
 from sgdoctor.tui.view import View, command_of, evidence_lines, flags_of
 from sgdoctor.tui.words import tell
 
+_REDRAWN_SECONDS: Final = 0.15
+"""How long the whole screen takes to be drawn anew, and some more."""
 _TOAST_SECONDS: Final = {"information": 4, "warning": 8, "error": 8}
 
 
@@ -50,6 +53,21 @@ class Actions(App[int]):
     @abstractmethod
     def draw(self, view: View) -> None:
         """Show another view."""
+
+    def open_window(self, window: Screen[Any], then: Callable[[Any], None] | None = None) -> None:
+        """Show a window above the panes.
+
+        Args:
+            window: the window.
+            then: called with what it was left with.
+        """
+        self.session.step_back(_REDRAWN_SECONDS)
+        self.push_screen(window, then)
+
+    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002 - Textual's signature
+        """See ``App``: all colours change."""
+        self.session.step_back(_REDRAWN_SECONDS)
+        super().refresh_css(animate=animate)
 
     # ------------------------------------------------------------ panes
 
@@ -82,13 +100,13 @@ class Actions(App[int]):
     def action_details(self) -> None:
         """Everything about the selected diagnosis."""
         if self.selected is not None and not isinstance(self.screen, Dialog):
-            self.push_screen(DetailScreen(self.view, self.main.diagnosis.selected))
+            self.open_window(DetailScreen(self.view, self.main.diagnosis.selected))
 
     def action_explain(self) -> None:
         """The page of the rule of the selected diagnosis, else of the first notice."""
         diagnosis = self.selected
         if diagnosis is not None:
-            self.push_screen(ExplainScreen(self.view, diagnosis.rule))
+            self.open_window(ExplainScreen(self.view, diagnosis.rule))
             return
         notices = self.view.snapshot.verdict.notices if self.view.snapshot is not None else ()
         if not notices or self.options.base is None:
@@ -100,7 +118,7 @@ class Actions(App[int]):
         """The page of a rule by its id."""
         with suppress(KeyError):
             if self.options.base is not None:
-                self.push_screen(ExplainScreen(self.view, self.options.base.rule(rule)))
+                self.open_window(ExplainScreen(self.view, self.options.base.rule(rule)))
 
     def action_evidence(self, way: int) -> None:
         """To the next line of evidence, or the one before."""
@@ -131,7 +149,7 @@ class Actions(App[int]):
         if self.view.snapshot is None or not self.view.snapshot.attempts:
             self.say(tell(self.view.lang, "attempts.none"))
             return
-        self.push_screen(attempts_screen(self.view), self._chosen)
+        self.open_window(attempts_screen(self.view), self._chosen)
 
     def _chosen(self, name: str | None) -> None:
         if name is not None:
@@ -196,13 +214,13 @@ class Actions(App[int]):
 
     def action_later(self, action: str) -> None:
         """What a reserved key shows for now."""
-        self.push_screen(LaterScreen(self.view, action, self.selected))
+        self.open_window(LaterScreen(self.view, action, self.selected))
 
     # ------------------------------------------------------------ program
 
     def action_help(self) -> None:
         """The keys."""
-        self.push_screen(HelpScreen(self.view))
+        self.open_window(HelpScreen(self.view))
 
     def action_theme(self) -> None:
         """The next theme."""
@@ -217,12 +235,13 @@ class Actions(App[int]):
 
     def action_language(self) -> None:
         """The other language."""
+        self.session.step_back(_REDRAWN_SECONDS)
         self.draw(replace(self.view, lang="en" if self.view.lang == "zh" else "zh"))
 
     def action_command_palette(self) -> None:
         """The palette of Textual, in the language of the app."""
         if not any(isinstance(screen, CommandPalette) for screen in self.screen_stack):
-            self.push_screen(CommandPalette(placeholder=tell(self.view.lang, "palette.placeholder")))
+            self.open_window(CommandPalette(placeholder=tell(self.view.lang, "palette.placeholder")))
 
     def _from_thread(self, work: Callable[[], None]) -> None:
         with suppress(RuntimeError):

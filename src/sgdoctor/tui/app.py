@@ -8,6 +8,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any, ClassVar, Final
 
+from textual import events
 from textual.message import Message
 from textual.timer import Timer
 
@@ -23,6 +24,7 @@ from sgdoctor.tui.commands import Offers
 from sgdoctor.tui.hangup import left_when_terminal_goes
 from sgdoctor.tui.keys import KEYS, table_with
 from sgdoctor.tui.log_keys import LOG_KEYS
+from sgdoctor.tui.log_search_bar import SearchInput
 from sgdoctor.tui.ports import Options, Session
 from sgdoctor.tui.screens.dialog import Dialog
 from sgdoctor.tui.screens.watch import WatchScreen
@@ -177,6 +179,19 @@ class SgdoctorApp(Actions):
         self._wanted_out = True
         if self._loop_at_work is not None:
             self._loop_at_work.call_soon_threadsafe(self.action_leave)
+
+    async def on_event(self, event: events.Event) -> None:
+        """See ``App``.
+
+        What is typed right behind the key that opens the search is sent to the lines before the search has the
+        keyboard, and comes up from there; nothing printable comes up from the search itself.
+        """
+        if isinstance(event, events.Key) and event.is_forwarded and event.is_printable:
+            search = self.focused
+            if isinstance(search, SearchInput):
+                search.post_message(events.Key(event.key, event.character))
+                return
+        await super().on_event(event)
 
     # ------------------------------------------------------------ from other threads
 

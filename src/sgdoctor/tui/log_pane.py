@@ -70,7 +70,7 @@ class LogPane(Vertical):
         id: str | None = None,  # noqa: A002 - Textual's name
     ) -> None:
         super().__init__(id=id)
-        self.view = LogView(lines, lang=lang, hide=hide)
+        self.view = LogView(lines, lang=lang, hide=hide, on_search=self.start_search)
         self.regex = False
         """Whether the pattern is a regular expression."""
         self._bar = SearchBar()
@@ -242,7 +242,7 @@ class LogPane(Vertical):
         self._searching = False
         self.view.show_search(search)
 
-    def _start(self, pattern: str) -> bool:
+    def _start(self, pattern: str, *, typed: bool = False) -> bool:
         self._problem = ""
         if not pattern:
             self._set_search(None)
@@ -256,7 +256,7 @@ class LogPane(Vertical):
             self._tell_search()
             return False
         self._set_search(search)
-        self._unseen = True
+        self._unseen = typed
         self._work(search)
         self._tell_search()
         return True
@@ -293,8 +293,7 @@ class LogPane(Vertical):
             found = search.next(self._origin - 1, 1)
             if found is not None and (found >= self._origin or not self._searching):
                 self._unseen = False
-                if self._bar.is_open:
-                    self.view.show_match(found)
+                self.view.show_match(found)
         self._tell_search()
         self._tell()
 
@@ -327,11 +326,6 @@ class LogPane(Vertical):
             text = self._count_text(search) if search is not None else ""
         self._bar.tell(lang, text, regex=self.regex, wrong=bool(self._problem))
 
-    @on(LogView.SearchWanted)
-    def _search_wanted(self, event: LogView.SearchWanted) -> None:
-        event.stop()
-        self.start_search()
-
     @on(LogView.SearchEnded)
     def _search_ended(self, event: LogView.SearchEnded) -> None:
         event.stop()
@@ -351,7 +345,7 @@ class LogPane(Vertical):
     def _regex_toggled(self, event: SearchInput.RegexToggled) -> None:
         event.stop()
         self.regex = not self.regex
-        self._start(self._bar.input.value)
+        self._start(self._bar.input.value, typed=True)
 
     @on(SearchInput.Left)
     def _left(self, event: SearchInput.Left) -> None:
@@ -367,7 +361,7 @@ class LogPane(Vertical):
 
     def _search_typed(self) -> None:
         self._typing = None
-        self._start(self._bar.input.value)
+        self._start(self._bar.input.value, typed=True)
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

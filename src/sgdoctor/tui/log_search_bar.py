@@ -88,7 +88,8 @@ class SearchBar(Horizontal):
         """Shows itself, ready for a pattern."""
         self.add_class("-open")
         self.input.placeholder = say_log(lang, "search.placeholder")
-        self.input.focus()
+        # At once, and not with the next message: a key may be waiting behind the one that opened the bar.
+        self.screen.set_focus(self.input)
         self.input.select_all()
 
     def close(self) -> bool:

@@ -1,6 +1,6 @@
 """The log as a person goes through it: jumps, filters, matches."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, NamedTuple
 
@@ -39,9 +39,6 @@ class LogView(LogCursor):
             self.step = step
             super().__init__()
 
-    class SearchWanted(Message):
-        """The search bar was asked for."""
-
     class SearchEnded(Message):
         """The search is to be forgotten."""
 
@@ -51,9 +48,12 @@ class LogView(LogCursor):
         *,
         lang: str = "en",
         hide: Redactor = redact,
+        on_search: Callable[[], None] = lambda: None,
         id: str | None = None,  # noqa: A002 - Textual's name
     ) -> None:
         super().__init__(lines, lang=lang, hide=hide, id=id)
+        # A call, not a message: the next key is already for the search bar.
+        self._on_search = on_search
         self.phases: Sequence[Phase] = ()
         """Stages of the start that is shown."""
         self._back: list[_Where] = []
@@ -215,7 +215,7 @@ class LogView(LogCursor):
 
     def action_search(self) -> None:
         """Asks for the search bar."""
-        self.post_message(self.SearchWanted())
+        self._on_search()
 
     def action_match(self, step: int) -> None:
         """Asks for another match."""

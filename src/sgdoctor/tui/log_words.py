@@ -32,7 +32,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "search.none": ("no match", "无匹配"),
     "search.more": ("more than {count:,} matches", "超过 {count:,} 处匹配"),
     "search.percent": ("{percent} %", "{percent}%"),
-    "search.error": ("not a regular expression: {text}", "不是有效的正则表达式：{text}"),
+    "search.error": ("cannot be searched for: {text}", "无法搜索：{text}"),
     "copied": ("{count:,} lines copied, secrets hidden.", "已复制 {count:,} 行（机密已隐去）。"),
     "copied.one": ("1 line copied, secrets hidden.", "已复制 1 行（机密已隐去）。"),
     "copied.cut": (

@@ -39,6 +39,10 @@ class Session(Protocol):
         """The GPUs of the server are at work; from any thread."""
         ...
 
+    def step_back(self, seconds: float) -> None:
+        """Leave the interpreter to the screen for a moment; nothing is lost. Returns at once."""
+        ...
+
     def show_attempt(self, number: int | None) -> None:
         """Give snapshots of this start from now on; None for always the newest. Returns at once."""
         ...

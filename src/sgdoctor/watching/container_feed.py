@@ -136,7 +136,7 @@ class ContainerFeed:
             case LinesLost():
                 return [Output(PREFIX + self._said(record.message) + b"\n", added=True)]
             case Waiting():
-                return [Standing(Link.WAITING, Text(*record.message), final=record.reason in _OVER)]
+                return [Standing(Link.WAITING, record.message, final=record.reason in _OVER)]
 
     def _said(self, message: Text) -> bytes:
         return message.in_language(self._lang).encode()

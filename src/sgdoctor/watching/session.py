@@ -27,6 +27,7 @@ _TICK: Final = 1.0
 _NAP: Final = 0.1
 """How long a wish of the user may go unheard."""
 _CLOCK_LOOK: Final = 5.0
+_STEP_BACK: Final = 0.005
 _MAX_UNFINISHED: Final = 8 << 20
 _GOING: Final = frozenset({State.STARTING, State.STALLED})
 
@@ -58,6 +59,7 @@ class Session:
         self._note = Text("", "")
         self._ending = False
         self._shown: int | None = None
+        self._steps_back_until = 0.0
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
         self._snapshot: Snapshot | None = None
@@ -117,6 +119,13 @@ class Session:
         self._shown = number
         self._dirty = True
 
+    def step_back(self, seconds: float) -> None:
+        """Read and judge nothing for a moment, so that another thread has the interpreter to itself.
+
+        What the server writes meanwhile waits in the feed.
+        """
+        self._steps_back_until = time.monotonic() + seconds
+
     def note_activity(self) -> None:
         """The GPU or the CPU of the server is at work: without a line it is silent, and yet not stalled."""
         self._last_activity = time.monotonic()
@@ -134,6 +143,7 @@ class Session:
         published = 0.0
         changed = True
         while not self._stopped.is_set():
+            self._step_back()
             now = time.monotonic()
             wait = _NAP
             if changed:
@@ -209,6 +219,7 @@ class Session:
         self._tail = data[end:]
         position = 0
         while position < end:
+            self._step_back()
             stop = end if end - position <= PIECE else data.find(b"\n", position + PIECE - 1, end) + 1 or end
             self._add(data[position:stop])
             position = stop
@@ -216,6 +227,10 @@ class Session:
             self._dirty = True
         if len(self._tail) > _MAX_UNFINISHED:
             self._end_line()
+
+    def _step_back(self) -> None:
+        while time.monotonic() < self._steps_back_until and not self._stopped.is_set():
+            time.sleep(_STEP_BACK)
 
     def _end_line(self) -> None:
         if self._tail:

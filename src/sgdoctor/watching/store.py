@@ -9,12 +9,13 @@ import weakref
 from array import array
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO, Final
 
 from sgdoctor.diagnosis.evidence import printable
 from sgdoctor.logs.framing import LineReader
 from sgdoctor.logs.line import Line
+from sgdoctor.watching.finding import confirmer, finder, lines_with
 from sgdoctor.watching.marks import LIGHT, UNSEEN, Marks
 from sgdoctor.watching.model import LineKind, LineMark
 
@@ -206,8 +207,8 @@ class LineStore:
         first = max(1, first)
         if not pattern or first > end:
             return []
-        find = _finder(pattern, regex=regex, ignore_case=ignore_case)
-        confirm = _confirmer(pattern, regex=regex, ignore_case=ignore_case)
+        find = finder(pattern, regex=regex, ignore_case=ignore_case)
+        confirm = confirmer(pattern, regex=regex, ignore_case=ignore_case)
         found: list[int] = []
         for number, piece in self.chunks(first, end):
             for index, raw in find(piece):
@@ -262,7 +263,7 @@ class LineStore:
         tagged = {
             number + index
             for number, piece in self.chunks(span.start, span.stop - 1)
-            for index, raw in _lines_with(piece, tag)
+            for index, raw in lines_with(piece, tag)
             if self.line(number + index).rank == rank
         }
         marks = self.marks
@@ -284,53 +285,3 @@ def _light_kind(line: Line) -> LineKind:
     if SGLANG.is_data(line):
         return LineKind.DATA
     return LineKind.ENGINE if line.engine else LineKind.PLAIN
-
-
-_Found = Iterator[tuple[int, bytes]]
-
-
-def _lines_with(piece: bytes, text: bytes) -> _Found:
-    """Index in ``piece`` and bytes of each line that holds ``text``."""
-    index = position = 0
-    while (place := piece.find(text, position)) >= 0:
-        index += piece.count(b"\n", position, place)
-        begin = piece.rfind(b"\n", 0, place) + 1
-        end = piece.find(b"\n", place)
-        end = len(piece) if end < 0 else end
-        yield index, piece[begin:end]
-        index += 1
-        position = end + 1
-
-
-def _finder(pattern: str, *, regex: bool, ignore_case: bool) -> Callable[[bytes], _Found]:
-    """Finds lines in whole-line pieces of a log.
-
-    Raises:
-        ValueError: the pattern is no regular expression.
-    """
-    if not regex and not ignore_case:
-        return lambda piece: _lines_with(piece, pattern.encode("utf-8", "surrogateescape"))
-    flags = re.IGNORECASE if ignore_case else 0
-    try:
-        compiled = re.compile((pattern if regex else re.escape(pattern)).encode("utf-8", "surrogateescape"), flags)
-        re.compile(pattern if regex else re.escape(pattern), flags)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(str(error)) from None
-    search = compiled.search
-    # What a person takes for the beginning of a line stands behind the engine's bracket.
-    behind_bracket = regex and "^" in pattern
-
-    def by_lines(piece: bytes) -> _Found:
-        # Line by line: on the whole piece an expression could match across lines, or scan on to the end each time.
-        lines = piece.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
-        for index, raw in enumerate(lines):
-            if search(raw) or (behind_bracket and search(raw.partition(b"] ")[2])):
-                yield index, raw
-
-    return by_lines
-
-
-def _confirmer(pattern: str, *, regex: bool, ignore_case: bool) -> Callable[[str], object]:
-    return re.compile(pattern if regex else re.escape(pattern), re.IGNORECASE if ignore_case else 0).search

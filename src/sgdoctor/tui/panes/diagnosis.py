@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
 
-from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, Notice, State
+from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, Notice, State, Verdict
 from sgdoctor.messages import say
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
@@ -122,7 +122,14 @@ class Answer(Drawing):
         """See ``Drawing``."""
         snapshot = view.snapshot
         told = (
-            (snapshot.verdict.summary, snapshot.verdict.unexplained, snapshot.ready_in) if snapshot is not None else ()
+            (
+                snapshot.verdict.summary,
+                snapshot.verdict.unexplained,
+                snapshot.verdict.would_decide,
+                snapshot.ready_in,
+            )
+            if snapshot is not None
+            else ()
         )
         return (pill_of(snapshot), bool(view.diagnoses), *told)
 
@@ -198,13 +205,12 @@ def answer_lines(view: View, width: int) -> list[Content]:
         key = "report.unexplained" if verdict.state is State.UNDETERMINED else "report.unexplained_exception"
         lines = wrap(styled(say(lang, key), "bold"), width, first=styled("? ", f"bold {ODD}"))
         lines += quote_lines(verdict.unexplained, view, width, rows=4, context=True)
-        if verdict.state is State.UNDETERMINED:
-            lines += [BLANK, *wrap(styled(say(lang, "report.would_decide"), MUTED), width, first=Content("  "))]
-        return [*lines, BLANK]
+        return [*lines, *_would_decide(verdict, lang, width), BLANK]
     if view.diagnoses:
         return []
     if kind is Pill.UNKNOWN:
-        return [*wrap(styled(say(lang, "report.would_decide"), MUTED), width), BLANK]
+        lines = wrap(prose(verdict.summary.in_language(lang), "bold"), width, first=styled("? ", f"bold {ODD}"))
+        return [*lines, *_would_decide(verdict, lang, width), BLANK]
     symbol, colour = PILLS[kind]
     if kind in (Pill.READY, Pill.STARTING, Pill.STOPPED):
         lines = [Content.assemble(("✔ ", GOOD), (tell(lang, "diagnosis.fine"), "bold"))]
@@ -214,6 +220,12 @@ def answer_lines(view: View, width: int) -> list[Content]:
     if snapshot.ready_in is not None:
         lines += [BLANK, *wrap(styled(ready_text(snapshot.ready_in, lang)), width, first=Content("  "))]
     return [*lines, BLANK]
+
+
+def _would_decide(verdict: Verdict, lang: str, width: int) -> list[Content]:
+    if verdict.would_decide is None:
+        return []
+    return [BLANK, *wrap(prose(verdict.would_decide.in_language(lang), MUTED), width, first=Content("  "))]
 
 
 def card_lines(diagnosis: Diagnosis, view: View, width: int, *, brief: bool = False) -> list[Content]:

@@ -83,7 +83,9 @@ class WatchScreen(Screen[None]):
             return False
         self.active = name
         self.place_panes()
-        self._panes[name].focus(scroll_visible=False)
+        pane = self._panes[name]
+        # At once, and not with a later message: the next key may be waiting already.
+        self.set_focus(pane.view if isinstance(pane, EvidenceLog) else pane, scroll_visible=False)
         return True
 
     def step(self, way: int) -> None:

@@ -56,7 +56,7 @@ def _mask(spans: list[int]) -> int:
 
 @cache
 def load_history() -> FlagHistory:
-    """The shipped history (``tools/flag_history.py`` writes it)."""
+    """The shipped history (``tools/flag_data.py`` writes it)."""
     data = _data("flag_history.json")
     return FlagHistory(
         versions=tuple(data["versions"]),

@@ -1,25 +1,29 @@
-"""What follows from the memory figures of one log, by the sizing rules of SGLang's pools.
+"""What follows from the memory figures of one log, by the sizing rules of SGLang's pools (see ``pools``).
 
-``pre`` is the memory that was free before the weights were loaded, ``post`` after them, ``f`` the static fraction and
-``r`` the share of the state cache against the KV cache. The pools get ``rest = post - pre * (1 - f)``; a hybrid model
-gives ``rest * r / (1 + r)`` of it to its state cache. Sources: srt/model_executor/model_runner_kv_cache_mixin.py of
-0.5.13 to 0.5.15 and srt/mem_cache/kv_cache_configurator.py later; compared with runs of 0.5.15.
+``pre`` is the memory that was free before the weights were loaded, ``post`` after them.
 """
 
 import math
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from sgdoctor.engines.sglang.versions import version_key
+from sgdoctor.engines.sglang.memory.pools import (
+    SPECULATIVE_REQUESTS,
+    Sizing,
+    StateAsk,
+    rest_for_pools,
+    sizing_of,
+    slots_per_request,
+    smallest_fraction,
+    split_state,
+)
 
 _ROUNDING_GIB: Final = 0.005
 """Printed sizes are rounded to 0.01 GiB."""
-_SPARE_GIB: Final = 1.0
+SPARE_GIB: Final = 1.0
 """What should stay free for working memory once the pools are made."""
 _SMALLEST_STEP: Final = 0.02
 _SMALLEST_CHUNK: Final = 512
-_PADDED_SINCE: Final = "0.5.17"
-"""From here on the state cache reserves one slot that serves no request."""
 
 
 class Figures(NamedTuple):
@@ -29,24 +33,24 @@ class Figures(NamedTuple):
         pre: free before loading the weights.
         post: free after loading them, draft weights included.
         fraction: the static fraction in force.
-        ratio: of state cache to KV cache.
         slots: slots of the state cache, negative if it did not fit.
-        slot_gib: size of one slot.
-        slots_needed: slots that one request takes.
-        slots_fixed: whether the number of slots was asked for instead of computed.
-        padded: whether this version reserves one slot more.
+        state: what decides on the size of the state cache; None if the size of a slot is not known.
+        ratio: of state cache to KV cache.
+        needed: slots that one request takes.
+        fixed: the number of slots that was asked for instead of computed.
+        sizing: of the version.
         printed_rest: memory for the pools as an error printed it.
     """
 
     pre: float | None
     post: float | None
     fraction: float | None
-    ratio: float
     slots: int | None
-    slot_gib: float | None
-    slots_needed: int | None
-    slots_fixed: bool
-    padded: bool
+    state: StateAsk | None
+    ratio: float
+    needed: int | None
+    fixed: int | None
+    sizing: Sizing
     printed_rest: float | None = None
 
     @property
@@ -59,7 +63,7 @@ class Figures(NamedTuple):
             return self.printed_rest
         if self.pre is None or self.post is None or self.fraction is None:
             return None
-        return self.post - self.pre * (1 - self.fraction)
+        return rest_for_pools(self.pre, self.post, self.fraction)
 
 
 def slots_needed(value: Callable[[str], Any]) -> int | None:
@@ -68,16 +72,20 @@ def slots_needed(value: Callable[[str], Any]) -> int | None:
     Args:
         value: gives a fact by its name, None for an unknown one.
     """
-    if value("args.disable_radix_cache"):
-        return 1
-    strategy = value("args.mamba_radix_cache_strategy") or value("args.mamba_scheduler_strategy")
-    if strategy == "no_buffer":
-        return 3
-    if strategy == "extra_buffer_lazy":
-        return 4
-    if strategy == "extra_buffer":
-        return 4 if value("args.disable_overlap_schedule") else 5
-    return None
+    return slots_per_request(
+        value("args.mamba_radix_cache_strategy") or value("args.mamba_scheduler_strategy"),
+        radix_off=bool(value("args.disable_radix_cache")),
+        overlap_off=bool(value("args.disable_overlap_schedule")),
+    )
+
+
+def slots_asked(value: Callable[[str], Any]) -> int | None:
+    """Slots of the state cache that the arguments ask for; None where they follow from the memory."""
+    fixed = value("args.max_mamba_cache_size")
+    if isinstance(fixed, int):
+        return fixed
+    requests = value("args.max_running_requests")
+    return requests if value("args.disable_radix_cache") and isinstance(requests, int) else None
 
 
 def figures(value: Callable[[str], Any], *, slots_from_pool: bool, high: str | None) -> Figures:
@@ -88,56 +96,68 @@ def figures(value: Callable[[str], Any], *, slots_from_pool: bool, high: str | N
         slots_from_pool: whether the slots were allocated (their sizes are known) rather than refused.
         high: newest version that the log can be of; None if open.
     """
-    slots = value("state_slots")
+    slots, needed = value("state_slots"), value("state_slots_needed")
     slot_gib = value("state_slot_mib") / 1024 if value("state_slot_mib") else None
     conv, ssm = value("conv_state_gib"), value("ssm_state_gib")
     if slot_gib is None and slots_from_pool and slots and slots > 0 and conv is not None and ssm is not None:
         # The pool holds one slot more than it counts.
         slot_gib = (conv + ssm + 2 * _ROUNDING_GIB) / (slots + 1)
-    draft_tokens = value("args.speculative_num_draft_tokens")
-    if slot_gib is not None and value("args.speculative_algorithm") and draft_tokens:
-        # Each request keeps the states of its draft tokens beside its slots.
-        slot_gib *= 1 + draft_tokens / (value("state_slots_needed") or 1)
-    ratio = value("args.mamba_full_memory_ratio")
-    fixed = value("args.max_mamba_cache_size") is not None or bool(
-        value("args.disable_radix_cache") and value("args.max_running_requests")
-    )
-    return Figures(
+    given = value("args.mamba_full_memory_ratio")
+    ratio = given if isinstance(given, int | float) else 0.9
+    fixed = slots_asked(value)
+    found = Figures(
         pre=value("mem_before_weights_gib"),
         post=value("mem_after_weights_gib"),
         fraction=value("fraction"),
-        ratio=ratio if isinstance(ratio, int | float) else 0.9,
         slots=slots,
-        slot_gib=slot_gib,
-        slots_needed=value("state_slots_needed"),
-        slots_fixed=fixed,
-        padded=high is None or version_key(high) >= version_key(_PADDED_SINCE),
+        state=None,
+        ratio=ratio,
+        needed=needed,
+        fixed=fixed,
+        sizing=sizing_of(high),
         printed_rest=value("pools_rest_gib"),
     )
+    if not needed:
+        return found
+    rest = found.rest
+    if slot_gib is None and slots is not None and slots >= 1 and rest is not None and rest > 0 and fixed is None:
+        # The largest size that agrees with the number of slots errs on the safe side.
+        slot_gib = rest * ratio / (1 + ratio) / slots
+    if slot_gib is None:
+        return found
+    drafts = value("args.speculative_num_draft_tokens") if value("args.speculative_algorithm") else None
+    requests = value("args.max_running_requests")
+    ask = StateAsk(
+        slot_gib,
+        needed,
+        ratio,
+        fixed,
+        drafts if isinstance(drafts, int) else 0,
+        requests if isinstance(requests, int) else SPECULATIVE_REQUESTS,
+    )
+    return found._replace(state=ask)
 
 
-def _rounded_up(fraction: float) -> float:
+def _next_hundredth(fraction: float) -> float:
     # A fraction that is met exactly leaves nothing, so the next hundredth is taken; 1e-9 absorbs binary fractions.
-    return math.floor(fraction * 100 + 1e-9) / 100 + 0.01
+    return round(math.floor(fraction * 100 + 1e-9) / 100 + 0.01, 2)
 
 
 def state_fraction_min(known: Figures) -> float | None:
-    """Smallest fraction (hundredths, rounded up) at which the state cache serves one request; None if not computable.
+    """Smallest fraction (hundredths) at which the state cache serves one request; None if not computable.
 
-    Where the size of a slot is not printed, the largest size that agrees with the number of slots is taken: the result
-    then errs on the safe side. A result of 1 or more means that no fraction helps.
+    A result of 1 or more means that no fraction helps. Slots that were asked for do not depend on the fraction: fewer
+    than one request needs are not its matter, and enough of them only have to fit.
     """
-    rest = known.rest
-    if rest is None or not known.pre or known.fraction is None or not known.slots_needed or known.slots_fixed:
+    rest, ask, pre, fraction = known.rest, known.state, known.pre, known.fraction
+    if rest is None or ask is None or not pre or fraction is None:
         return None
-    share = known.ratio / (1 + known.ratio)
-    slot = known.slot_gib
-    if slot is None:
-        if known.slots is None or known.slots < 1 or rest <= 0:
-            return None
-        slot = rest * share / known.slots
-    needed = (known.slots_needed + (1 if known.padded else 0)) * slot / share
-    return round(_rounded_up(known.fraction + (needed - rest + _ROUNDING_GIB) / known.pre), 2)
+
+    def serves(candidate: float) -> bool:
+        split = split_state(rest + pre * (candidate - fraction) - _ROUNDING_GIB, ask, known.sizing)
+        return split.slots >= ask.per_request and split.kv_gib > 0
+
+    return smallest_fraction(serves)
 
 
 def kv_fraction_min(known: Figures, printed: float | None) -> float | None:
@@ -148,10 +168,10 @@ def kv_fraction_min(known: Figures, printed: float | None) -> float | None:
         printed: the minimum that the engine itself printed; None if it did not.
     """
     if printed is not None:
-        return round(_rounded_up(printed), 2)
+        return _next_hundredth(printed)
     if known.pre is None or known.post is None or known.pre <= 0:
         return None
-    return round(_rounded_up(1 - (known.post - _ROUNDING_GIB) / known.pre), 2)
+    return _next_hundredth(1 - (known.post - _ROUNDING_GIB) / known.pre)
 
 
 def fraction_floor(kv_minimum: float | None, state_minimum: float | None, *, hybrid: bool) -> float | None:
@@ -167,8 +187,27 @@ def fraction_floor(kv_minimum: float | None, state_minimum: float | None, *, hyb
     return max(kv_minimum, state_minimum or 0.0)
 
 
-def fraction_lower(value: Callable[[str], Any], floor: float | None) -> float | None:
+def lacking_gib(value: Callable[[str], Any]) -> float:
+    """What an allocation that failed had too little; 0 if none is known."""
+    tried, free = value("oom_tried_mib"), value("oom_free_mib")
+    return max(0.0, (tried - free) / 1024) if tried is not None and free is not None else 0.0
+
+
+def lowered_fraction(fraction: float, pre: float, left: float, lacking: float) -> float:
     """A lower fraction (hundredths) that leaves about 1 GiB of working memory, or what an allocation lacked.
+
+    Args:
+        fraction: in force.
+        pre: free before loading, in GiB.
+        left: free after the pools or the graphs, in GiB.
+        lacking: in GiB.
+    """
+    step = max(_SMALLEST_STEP, (SPARE_GIB - left) / pre, lacking / pre)
+    return math.floor((fraction - step) * 100 + 1e-9) / 100
+
+
+def fraction_lower(value: Callable[[str], Any], floor: float | None) -> float | None:
+    """``lowered_fraction`` of this log, but not below the floor.
 
     Args:
         value: gives a fact by its name, None for an unknown one.
@@ -182,10 +221,7 @@ def fraction_lower(value: Callable[[str], Any], floor: float | None) -> float | 
         return None
     measured = (value(name) for name in ("available_gpu_mem_gib", "mem_after_graphs_gib", "mem_after_pools_gib"))
     left = next((free for free in measured if free is not None), pre * (1 - fraction))
-    tried, free = value("oom_tried_mib"), value("oom_free_mib")
-    lacking = (tried - free) / 1024 if tried is not None and free is not None else 0.0
-    step = max(_SMALLEST_STEP, (_SPARE_GIB - left) / pre, lacking / pre)
-    return float(round(max(floor, math.floor((fraction - step) * 100 + 1e-9) / 100), 2))
+    return float(round(max(floor, lowered_fraction(fraction, pre, left, lacking_gib(value))), 2))
 
 
 def chunk_half(chunk: Any) -> int | None:

@@ -1,0 +1,258 @@
+"""What of a model decides on memory: bytes of the KV cache per token, size of a state slot, vision part, widths.
+
+Read from ``config.json`` as srt/configs/model_config.py and srt/configs/mamba_utils.py (0.5.15) do. What a log or the
+configuration does not determine stays None.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+_GDN: Final = ("qwen3_next", "qwen3_5", "intern_s2")
+"""Model types (beginnings) with Gated DeltaNet layers: srt/configs/qwen3_next.py, qwen3_5.py."""
+_LATENT: Final = ("kv_lora_rank", "qk_rope_head_dim")
+_EXTRA_BUFFER: Final = frozenset(
+    {
+        "Qwen3_5ForConditionalGeneration",
+        "Qwen3_5MoeForConditionalGeneration",
+        "Qwen3NextForCausalLM",
+        "InternS2PreviewForConditionalGeneration",
+        "MiniCPMV4_6ForConditionalGeneration",
+        "BailingMoeV2_5ForCausalLM",
+        "FalconH1ForCausalLM",
+        "GraniteMoeHybridForCausalLM",
+        "NemotronHForCausalLM",
+        "NemotronHPuzzleForCausalLM",
+    }
+)
+"""Architectures for which ``auto`` becomes ``extra_buffer``: srt/arg_groups/overrides.py, 0.5.14 and 0.5.15."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionShape:
+    """The KV cache of one token.
+
+    Attributes:
+        heads: KV heads of a layer, all cards together.
+        width: values that one head keeps, key and value together; of a latent cache all that a layer keeps.
+        layers: that keep a full KV cache.
+        latent: whether it is the compressed cache of MLA, which tensor parallelism does not divide.
+    """
+
+    heads: int
+    width: int
+    layers: int
+    latent: bool = False
+
+    def values(self, tp: int) -> int:
+        """Values per token on one of ``tp`` cards; heads are repeated where there are fewer than cards."""
+        return (1 if self.latent else max(1, self.heads // tp)) * self.width * self.layers
+
+
+@dataclass(frozen=True, slots=True)
+class StateShape:
+    """One slot of a state cache, over all layers and cards.
+
+    Attributes:
+        conv_values: values of the convolution states, two bytes each unless the environment says otherwise.
+        ssm_values: values of the recurrent states.
+        ssm_bytes: bytes of each of those by the configuration.
+    """
+
+    conv_values: int
+    ssm_values: int
+    ssm_bytes: int = 4
+
+    def slot_bytes(self, tp: int, ssm_bytes: int | None = None) -> float:
+        """Bytes of one slot on one of ``tp`` cards."""
+        return (self.conv_values * 2 + self.ssm_values * (ssm_bytes or self.ssm_bytes)) / tp
+
+
+@dataclass(frozen=True, slots=True)
+class VisionShape:
+    """The vision part, as the default fraction weighs it."""
+
+    layers: int = 24
+    hidden: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ModelShape:
+    """What of a model decides on memory.
+
+    Attributes:
+        architecture: name of the model class; None if unknown.
+        attention: None if it is not determined: a sliding window, an architecture that is not understood.
+        state: None for a model without state cache, or where its size is unknown.
+        hybrid: whether the model has a state cache.
+        context: longest context of the configuration, in tokens.
+        vision: None for a model of text alone.
+        hidden: width of the residual stream; None if unknown.
+        intermediate: width of the widest part of a layer that one token passes; None if unknown.
+        sliding: whether some layers keep only a window, so that several pools share the memory.
+        kv_bytes: bytes of one value of the KV cache without ``--kv-cache-dtype``.
+    """
+
+    architecture: str | None = None
+    attention: AttentionShape | None = None
+    state: StateShape | None = None
+    hybrid: bool = False
+    context: int | None = None
+    vision: VisionShape | None = None
+    hidden: int | None = None
+    intermediate: int | None = None
+    sliding: bool = False
+    kv_bytes: int = 2
+
+    @property
+    def extra_buffer(self) -> bool:
+        """Whether ``auto`` chooses the strategy ``extra_buffer`` from 0.5.14 on."""
+        return self.architecture in _EXTRA_BUFFER
+
+
+def shape_of(config: Mapping[str, Any]) -> ModelShape:
+    """The shape of the model that a ``config.json`` describes.
+
+    Args:
+        config: the whole file; the language model may be nested in ``text_config`` or ``llm_config``.
+    """
+    nested = config.get("text_config") or config.get("llm_config")
+    text = _Fields({**config, **nested} if isinstance(nested, Mapping) else config)
+    names = config.get("architectures")
+    architecture = names[0] if isinstance(names, Sequence) and names and isinstance(names[0], str) else None
+    kinds = _layer_kinds(text)
+    sliding = "sliding_attention" in kinds
+    state = _state(text, sum(kind in {"linear", "both"} for kind in kinds))
+    full = sum(kind in {"full", "both"} for kind in kinds)
+    vision = config.get("vision_config")
+    return ModelShape(
+        architecture=architecture,
+        attention=None if sliding else _attention(text, full),
+        state=state,
+        hybrid=any(kind in {"linear", "both"} for kind in kinds),
+        context=text.whole("max_position_embeddings", "seq_length", "max_sequence_length", "model_max_length"),
+        vision=_vision(vision) if isinstance(vision, Mapping) else None,
+        hidden=text.whole("hidden_size"),
+        intermediate=_intermediate(text),
+        sliding=sliding,
+    )
+
+
+class _Fields:
+    """Typed access to the fields of a configuration."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self._fields = fields
+
+    def whole(self, *names: str) -> int | None:
+        """The first of ``names`` that is a positive whole number."""
+        for name in names:
+            value = self._fields.get(name)
+            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                return value
+        return None
+
+    def word(self, name: str) -> str:
+        value = self._fields.get(name)
+        return value if isinstance(value, str) else ""
+
+    def words(self, name: str) -> list[str]:
+        value = self._fields.get(name)
+        return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+    def part(self, name: str) -> "_Fields":
+        value = self._fields.get(name)
+        return _Fields(value if isinstance(value, Mapping) else {})
+
+    def has(self, name: str) -> bool:
+        return bool(self._fields.get(name))
+
+
+def _layer_kinds(text: _Fields) -> list[str]:
+    """The kind of every layer: ``full``, ``linear``, ``both``, ``sliding_attention`` or ``none``."""
+    layers = text.whole("num_hidden_layers", "n_layer", "num_layers") or 0
+    model_type = text.word("model_type")
+    if model_type.startswith(_GDN):
+        # The list of layer types is not looked at: srt/configs/qwen3_next.py goes by the interval alone.
+        interval = text.whole("full_attention_interval") or 4
+        return ["linear" if (index + 1) % interval else "full" for index in range(layers)]
+    if model_type == "falcon_h1":
+        return ["both"] * layers
+    if pattern := text.word("hybrid_override_pattern"):
+        return [{"M": "linear", "*": "full"}.get(letter, "none") for letter in pattern]
+    blocks = text.words("layers_block_type") or text.words("layer_types")
+    named = {
+        **{"mamba": "linear", "mamba2": "linear", "linear_attention": "linear", "conv": "linear"},
+        **{"attention": "full", "full_attention": "full", "hybrid": "both"},
+        **{"sliding_attention": "sliding_attention", "chunked_attention": "sliding_attention"},
+    }
+    if blocks:
+        return [named.get(kind, "none") for kind in blocks]
+    if text.has("sliding_window_pattern") or (text.has("sliding_window") and text.has("use_sliding_window")):
+        return ["sliding_attention"] * layers
+    return ["full"] * layers
+
+
+def _attention(text: _Fields, layers: int) -> AttentionShape | None:
+    if not layers:
+        return None
+    rank, rope = (text.whole(name) for name in _LATENT)
+    if rank and rope:
+        return AttentionShape(1, rank + rope, layers, latent=True) if not text.has("index_head_dim") else None
+    heads = text.whole("num_attention_heads", "n_head")
+    kv_heads = text.whole("num_key_value_heads", "num_kv_heads", "multi_query_group_num") or heads
+    width = text.whole("head_dim", "attention_head_dim")
+    hidden = text.whole("hidden_size", "n_embd")
+    if width is None and heads and hidden:
+        width = hidden // heads
+    if kv_heads is None or width is None:
+        return None
+    return AttentionShape(kv_heads, width + (text.whole("v_head_dim") or width), layers)
+
+
+def _state(text: _Fields, layers: int) -> StateShape | None:
+    """One slot: the last ``kernel - 1`` inputs of the convolution and the recurrent state of every head."""
+    if not layers:
+        return None
+    if text.word("model_type").startswith(_GDN):
+        numbers = [
+            text.whole(f"linear_{name}")
+            for name in (
+                *("num_value_heads", "value_head_dim", "num_key_heads", "key_head_dim", "conv_kernel_dim"),
+            )
+        ]
+        inner = None
+    else:
+        numbers = [
+            text.whole("mamba_num_heads", "mamba_n_heads"),
+            text.whole("mamba_head_dim", "mamba_d_head"),
+            text.whole("n_groups", "mamba_n_groups"),
+            text.whole("ssm_state_size", "mamba_d_state"),
+            text.whole("conv_kernel", "mamba_d_conv"),
+        ]
+        inner = text.whole("mamba_d_ssm")
+        hidden, expand = text.whole("hidden_size"), text.whole("mamba_expand")
+        if inner is None and hidden and expand and not text.has("mamba_num_heads"):
+            inner = hidden * expand
+        if numbers[1] is None and numbers[0] and inner:
+            numbers[1] = inner // numbers[0]
+    if any(number is None for number in numbers):
+        return None
+    heads, head, groups, width, kernel = (number or 0 for number in numbers)
+    conv = ((inner or heads * head) + 2 * groups * width) * (kernel - 1)
+    half = text.word("mamba_ssm_dtype") in {"bfloat16", "float16"}
+    return StateShape(conv * layers, heads * head * width * layers, 2 if half else 4)
+
+
+def _vision(vision: Mapping[str, Any]) -> VisionShape:
+    # `depth`, the name of most vision parts, is not asked for: srt/server_args.py adjust_mem_fraction_for_vlm, 0.5.15.
+    fields = _Fields(vision)
+    return VisionShape(fields.whole("num_hidden_layers") or 24, fields.whole("hidden_size") or 1024)
+
+
+def _intermediate(text: _Fields) -> int | None:
+    """Width of the widest part of a layer that one token passes: of all its experts together in a mixture."""
+    expert, chosen = text.whole("moe_intermediate_size"), text.whole("num_experts_per_tok")
+    if expert and chosen:
+        return expert * chosen + (text.whole("shared_expert_intermediate_size") or 0)
+    return text.whole("intermediate_size", "ffn_hidden_size", "n_inner")

@@ -1,8 +1,9 @@
 """Proves the GPU readings on a real card: against ``nvidia-smi``, and with processes that hold known amounts.
 
-Usage: ``python tools/gpu_check.py FOLDER`` on a machine with an otherwise idle NVIDIA GPU. FOLDER receives the report
-``gpu-check.md``, the recording ``recorded.jsonl`` and what ``nvidia-smi`` printed. UUIDs are replaced. No setting of
-the card is touched. Parts that need root (a control group, a PID namespace, hidden device files) say so when skipped.
+Usage: ``python tools/gpu_check.py [several] FOLDER`` on a machine with otherwise idle NVIDIA GPUs. FOLDER receives
+the report ``gpu-check.md``, the recording ``recorded.jsonl`` and what ``nvidia-smi`` printed. UUIDs are replaced. No
+setting of the card is touched. Parts that need root (a control group, a PID namespace, hidden device files) say so
+when skipped.
 """
 # ruff: noqa: S603, S607 - it runs itself and the system's own tools
 
@@ -34,11 +35,15 @@ UUID: Final = "GPU-00000000-0000-4000-8000-00000000000"
 
 
 class Holder:
-    """A child process that holds GPU memory on command."""
+    """A child process that holds GPU memory on command, on one card."""
 
-    def __init__(self) -> None:
+    def __init__(self, card: int = 0) -> None:
         self._child = subprocess.Popen(
-            [sys.executable, __file__, "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, __file__, "hold"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "CUDA_VISIBLE_DEVICES": str(card), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
         )
         self.pid = self._child.pid
 
@@ -210,7 +215,7 @@ def main(folder: Path) -> None:
         "",
         f"`tools/gpu_check.py` on one {card.name}, driver {version}, {time.strftime('%Y-%m-%d', time.gmtime())}."
         " Sizes in MiB. Memory was taken with `cuMemAlloc` by child processes.",
-        "Not tried: several GPUs, MIG, WSL 2, a desktop's processes, a real container engine.",
+        "Not tried: MIG, WSL 2, a desktop's processes, a real container engine.",
         "",
         "## Against nvidia-smi",
         "",
@@ -274,6 +279,49 @@ def known_amounts(report: Report, folder: Path) -> None:
     two.end()
     report.add("", f"After both have ended, {source.read().gpus[0].used_mib} are in use.")
     source.close()
+
+
+def several(folder: Path) -> None:
+    """On a machine with several cards: each process is found on its own card, and a server that runs on all of them."""
+    source, report = nvml(), Report()
+    cards = source.read().gpus
+    holders = [Holder(card.number) for card in cards]
+    report.add(
+        "# GPU readings with several cards",
+        "",
+        f"`tools/gpu_check.py several` on {len(cards)} {cards[0].name}. Sizes in MiB.",
+        "",
+        "| step | card | used | process: size |",
+        "|---|---|---|---|",
+    )
+
+    def row(step: str) -> None:
+        for card in source.read().gpus:
+            held = ", ".join(
+                f"{number}: {of(card, holder.pid).used_mib}"
+                for number, holder in enumerate(holders)
+                if of(card, holder.pid).used_mib is not None
+            )
+            report.add(f"| {step} | {card.number} | {card.used_mib} | {held} |")
+
+    row("nobody")
+    for holder in holders:
+        holder.tell("open")
+    row("a context on each card")
+    for number, holder in enumerate(holders):
+        holder.tell(f"take {1000 * (number + 1) << 20}")
+    row("1000 on card 0, 2000 on card 1, ...")
+    report.compare("Both sources")
+    with control_group(holders[-1].pid) as group:
+        reading = source.read()
+        found = [(card.number, process.container_name) for card in reading.gpus for process in card.processes]
+        report.add("", f"Last process in a control group of Docker's naming ({group!r}): {found}")
+        holders[-1].end()
+    for holder in holders[:-1]:
+        holder.end()
+    row("after all have ended")
+    write_recording(folder / "several.jsonl", [reading._replace(gpus=tuple(nameless(card) for card in reading.gpus))])
+    (folder / "gpu-check-several.md").write_text("\n".join(report.lines) + "\n")
 
 
 def server(report: Report, folder: Path) -> None:
@@ -411,6 +459,8 @@ if __name__ == "__main__":
             peek()
         case ["vanish"]:
             vanish()
+        case ["several", target]:
+            several(Path(target))
         case [target]:
             main(Path(target))
         case _:

@@ -1,0 +1,276 @@
+"""The ways to put right what a launch script would have been patched for, the best one first."""
+
+import json
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any, Final
+
+from sgdoctor import __version__
+from sgdoctor.launch.change import Change
+from sgdoctor.patches import sitecustomize, versions
+from sgdoctor.patches.config_repair import Repair, RepairedList, repaired_config
+from sgdoctor.patches.layer_lists import layer_lists
+from sgdoctor.patches.layer_pattern import INTERVAL_OF_4
+from sgdoctor.patches.model import Means, PatchFile, PatchKind, PatchPlan, PatchSite
+from sgdoctor.texts import Text
+
+STARTUP_FOLDER: Final = "/opt/sgdoctor/startup"
+"""Where a generated sitecustomize.py stands in the container."""
+
+_CONFIG_NAME: Final = "config.json"
+_ABOUT_NAME: Final = "config.about.json"
+
+
+def plan_patch(kind: PatchKind, site: PatchSite) -> PatchPlan | None:
+    """The best way for this site; None where there is none."""
+    return next(iter(patch_plans(kind, site)), None)
+
+
+def patch_plans(kind: PatchKind, site: PatchSite) -> tuple[PatchPlan, ...]:
+    """All ways for this site, the best one first: data, then other versions, then a patch at start-up.
+
+    Raises:
+        UserError: ``site.config`` is no config.json.
+        ValueError: ``site.model_type`` is not the name of a model type.
+    """
+    return tuple(_layer_types(site) if kind is PatchKind.LAYER_TYPES else _model_type(site))
+
+
+def config_changes(about: bytes, copy: bytes, original: bytes | None = None) -> Text | None:
+    """What has happened to a repaired config.json since it was written.
+
+    Args:
+        about: content of the ``config.about.json`` beside the copy.
+        copy: content of the copy.
+        original: content of the model's own config.json now, if it can be read.
+
+    Returns:
+        None where the copy is as it was written, of the original that is still there.
+    """
+    try:
+        known = json.loads(about)
+        wrote, of = str(known["sha256"]), str(known["original_sha256"])
+    except (ValueError, KeyError, TypeError):
+        return Text(f"{_ABOUT_NAME} was not written by sgdoctor", f"{_ABOUT_NAME} 不是 sgdoctor 写的")
+    if sha256(copy).hexdigest() != wrote:
+        return Text("the repaired config.json was edited", "修正后的 config.json 被改动过")
+    if original is not None and sha256(original).hexdigest() != of:
+        return Text(
+            "the model's config.json is another one by now: the repaired copy has to be made anew",
+            "模型的 config.json 已经变了：需要重新生成修正副本",
+        )
+    return None
+
+
+def joined_pythonpath(present: str | None) -> str:
+    """PYTHONPATH with the start-up folder in front: of several sitecustomize.py Python runs the first one only."""
+    others = [place for place in (present or "").split(":") if place and place != STARTUP_FOLDER]
+    return ":".join([STARTUP_FOLDER, *others])
+
+
+def _layer_types(site: PatchSite) -> Iterator[PatchPlan]:
+    repair = repaired_config(site.config) if site.config is not None else None
+    if site.config is not None and repair is None:
+        return
+    if repair is not None and repair.content is not None and site.config_path is not None:
+        yield _repaired_copy(site, repair, repair.content, site.config_path)
+    names = _types_to_fill(site, repair)
+    if names and versions.CHECKS_EVERY_CONFIG.holds(_transformers(site)) is not False:
+        yield _at_startup(PatchKind.LAYER_TYPES, site, sitecustomize.fill_layer_types(names), _FILLS)
+
+
+def _types_to_fill(site: PatchSite, repair: Repair | None) -> list[str]:
+    """Model types whose short lists are filled in at start-up, if the whole trouble can be cured there."""
+    if repair is None or site.config is None:
+        named = {site.model_type, f"{site.model_type}_text"} if site.model_type else set[str]()
+        return sorted(named & INTERVAL_OF_4)
+    if any(one.had > one.needs or not one.determined for one in repair.lists):
+        return []
+    wrong = {one.name for one in repair.lists}
+    types: list[Any] = [one.config.get("model_type") for one in layer_lists(site.config.decode()) if one.name in wrong]
+    return sorted(set(types)) if all(one in INTERVAL_OF_4 for one in types) else []
+
+
+def _repaired_copy(site: PatchSite, repair: Repair, content: bytes, path: str) -> PatchPlan:
+    assert site.config is not None
+    digest = sha256(content).hexdigest()
+    about = {
+        "written_by": f"sgdoctor {__version__}",
+        "mounted_over": path,
+        "sha256": digest,
+        "original_sha256": sha256(site.config).hexdigest(),
+        "changed": {one.name: {"had": one.had, "has": one.needs, "why": one.why.en} for one in repair.lists},
+    }
+    files = (
+        PatchFile(_CONFIG_NAME, content),
+        PatchFile(_ABOUT_NAME, (json.dumps(about, indent=2) + "\n").encode()),
+    )
+    mount = Change("file.mount", path, f"{site.folder}/{_CONFIG_NAME}")
+    return PatchPlan(
+        kind=PatchKind.LAYER_TYPES,
+        means=Means.DATA,
+        files=files,
+        changes=(mount,),
+        safety="safe" if repair.certain else "unsafe",
+        why=Text(
+            f"A corrected copy of config.json is mounted over the model's own: {_listed(repair.lists, 'en')}. Nothing "
+            "else in it differs, the model folder and the engine stay as they are.",
+            f"用修正后的 config.json 副本挂载覆盖模型自带的那份：{_listed(repair.lists, 'zh')}。"
+            "其余内容逐字节相同，模型目录和引擎都不改动。",
+        ),
+        effect=_effect_of_copy(repair, path),
+        verify=Text(
+            f"`sha256sum {path}` in the container prints {digest[:12]}..., and the log has no line "
+            "`num_hidden_layers ... must be equal to the number of ...`.",
+            f"在容器中执行 `sha256sum {path}` 应输出 {digest[:12]}...，日志中不再出现 "
+            "`num_hidden_layers ... must be equal to the number of ...`。",
+        ),
+        undo=Text(
+            f"Remove the mount of {path} from the launch, then the folder {site.folder}.",
+            f"从启动配置中删除 {path} 的挂载，再删除目录 {site.folder}。",
+        ),
+    )
+
+
+def _listed(lists: tuple[RepairedList, ...], lang: str) -> str:
+    if lang == "zh":
+        return "；".join(f"{one.name} 由 {one.had} 项改为 {one.needs} 项（{one.why.zh}）" for one in lists)
+    return "; ".join(f"{one.name} gets {one.needs} entries instead of {one.had} ({one.why.en})" for one in lists)
+
+
+def _effect_of_copy(repair: Repair, path: str) -> Text:
+    en = ["The copy does not follow later changes of the model: after a new download it has to be made anew."]
+    zh = ["副本不会随模型更新：重新下载模型后需要再生成一次。"]
+    if "/snapshots/" in path:
+        en.append(
+            "In the Hugging Face cache config.json is a link into `blobs`; the mount goes over the path of the "
+            "snapshot and covers what it points to. A new revision gets another snapshot folder: keep this one with "
+            "`--revision`."
+        )
+        zh.append(
+            "在 Hugging Face 缓存里 config.json 是指向 `blobs` 的链接；挂载写在 snapshot 路径上，会覆盖它指向的文件。"
+            "新的 revision 会换一个 snapshot 目录：请用 `--revision` 固定当前版本。"
+        )
+    if any(one.had > one.needs for one in repair.lists):
+        en.append(
+            "The number of layers is taken as right and the list as too long. If the weights have more layers than "
+            "`num_hidden_layers` says, correct that number instead."
+        )
+        zh.append("这里认为层数正确、列表过长。如果权重的层数多于 `num_hidden_layers`，应改正的是这个数字。")
+    if not repair.certain:
+        en.append("The list is continued as it begins; compare it with the original model if it is published.")
+        zh.append("列表按已有规律续写；如有公开的原始模型，请与其核对。")
+    return Text(" ".join(en), "".join(zh))
+
+
+def _model_type(site: PatchSite) -> Iterator[PatchPlan]:
+    name = site.model_type
+    if name is None:
+        return
+    if name == "qwen3_asr" and versions.REGISTERS_QWEN3_ASR.holds(site.sglang) is not False:
+        yield _upgrade()
+    pin = versions.pinned_transformers(site.sglang)
+    if pin is not None and versions.release(pin) < (versions.release(site.transformers) or (99,)):
+        yield _pin(site, pin)
+    part = sitecustomize.register_again(name)
+    known = {"sglang": site.sglang, "transformers": site.transformers}
+    if all(one.holds(known[one.package]) is not False for one in part.ranges):
+        yield _at_startup(PatchKind.MODEL_TYPE, site, part, _REGISTERS)
+
+
+def _upgrade() -> PatchPlan:
+    image = versions.FIRST_IMAGE_WITH_EXIST_OK
+    return PatchPlan(
+        kind=PatchKind.MODEL_TYPE,
+        means=Means.UPGRADE,
+        files=(),
+        changes=(Change("image.tag", "", image),),
+        safety="manual",
+        why=Text(
+            "SGLang 0.5.20 and later register `qwen3_asr` with `exist_ok=True`, so any transformers goes with it.",
+            "SGLang 0.5.20 及以后注册 `qwen3_asr` 时带 `exist_ok=True`，与任何版本的 transformers 都不冲突。",
+        ),
+        effect=Text(
+            "Another version of the engine: flags that it renamed or dropped have to be changed as well.",
+            "引擎版本变了：改名或删除的参数也要一并修改。",
+        ),
+        verify=Text(
+            "The log has no line `'qwen3_asr' is already used by a Transformers config`.",
+            "日志中不再出现 `'qwen3_asr' is already used by a Transformers config`。",
+        ),
+        undo=Text("Put the old image back.", "换回原来的镜像。"),
+    )
+
+
+def _pin(site: PatchSite, pin: str) -> PatchPlan:
+    return PatchPlan(
+        kind=PatchKind.MODEL_TYPE,
+        means=Means.PIN,
+        files=(),
+        changes=(Change("package.pin", "transformers", pin),),
+        safety="manual",
+        why=Text(
+            f"SGLang {site.sglang} is made for transformers {pin}, and its official image has it: somewhere a newer "
+            "one was installed. Take that installation out (a Dockerfile, a start script), or pin it.",
+            f"SGLang {site.sglang} 对应 transformers {pin}，官方镜像里就是这个版本：有人装了更新的版本。"
+            "请去掉那一步安装（Dockerfile 或启动脚本），或固定版本。",
+        ),
+        effect=Text(
+            "Models that need the newer transformers do not load with it.",
+            "需要更新 transformers 的模型将无法加载。",
+        ),
+        verify=Text(
+            f"`pip show transformers` in the container says {pin}.",
+            f"在容器中执行 `pip show transformers` 应显示 {pin}。",
+        ),
+        undo=Text("Install the newer transformers again.", "重新安装较新的 transformers。"),
+    )
+
+
+def _at_startup(kind: PatchKind, site: PatchSite, part: sitecustomize.Part, does: Text) -> PatchPlan:
+    path = f"{STARTUP_FOLDER}/{sitecustomize.FILE_NAME}"
+    needs = "; ".join(map(str, part.ranges))
+    return PatchPlan(
+        kind=kind,
+        means=Means.SITECUSTOMIZE,
+        files=(PatchFile(sitecustomize.FILE_NAME, sitecustomize.generated([part]).encode()),),
+        changes=(
+            Change("file.mount", path, f"{site.folder}/{sitecustomize.FILE_NAME}"),
+            Change("env.set", "PYTHONPATH", joined_pythonpath(site.pythonpath)),
+        ),
+        safety="unsafe",
+        why=Text(
+            f"{does.en} Python runs a `sitecustomize.py` on PYTHONPATH in every process, the spawned ones included, so "
+            "the command stays the stock one.",
+            f"{does.zh}Python 会在每个进程（包括 spawn 的子进程）中执行 PYTHONPATH 上的 `sitecustomize.py`，"
+            "启动命令保持官方写法。",
+        ),
+        effect=Text(
+            f"Code inside the engine's processes. It is for {needs} only; elsewhere it does nothing and says so in the "
+            "log.",
+            f"会在引擎进程中运行代码。仅适用于 {needs}；版本不符时不做任何事，并在日志中说明。",
+        ),
+        verify=Text(
+            f"Each process of the engine prints `sgdoctor patch: {part.label} applied`; behind `not applied` stands "
+            "the reason.",
+            f"引擎的每个进程都会输出 `sgdoctor patch: {part.label} applied`；若为 `not applied`，后面写明原因。",
+        ),
+        undo=Text(
+            f"Remove the mount of {path} and {STARTUP_FOLDER} from PYTHONPATH, then the folder {site.folder}.",
+            f"删除 {path} 的挂载和 PYTHONPATH 中的 {STARTUP_FOLDER}，再删除目录 {site.folder}。",
+        ),
+    )
+
+
+_FILLS: Final = Text(
+    "A generated start-up file completes the list of layers while the config is read.",
+    "由生成的启动文件在读取配置时补全层列表。",
+)
+_REGISTERS: Final = Text(
+    "A generated start-up file lets the engine register this one model type a second time.",
+    "由生成的启动文件允许引擎再次注册这一个模型类型。",
+)
+
+
+def _transformers(site: PatchSite) -> str | None:
+    return site.transformers or versions.pinned_transformers(site.sglang)

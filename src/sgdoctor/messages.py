@@ -23,6 +23,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "help.diagnose": ("name the cause of a failure in a log", "找出日志中故障的原因"),
     "help.watch": ("follow a server while it starts, serves or dies", "跟踪服务的启动、运行和退出"),
     "help.demo": ("see it at work on a recorded start", "用录制的启动过程演示"),
+    "help.fix": ("plan the change that cures it, for this launch and card", "针对这份启动配置和这张卡，给出修复方案"),
     "help.explain": ("what a rule means, offline", "离线查看某条规则的说明"),
     "help.rules": ("list, show, check and test rules", "列出、查看、检查和测试规则"),
     "help.completion": ("print a shell completion script", "输出 shell 补全脚本"),
@@ -82,6 +83,89 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "watch.ready": ("ready", "就绪"),
     "watch.usual": (" (usual here: {low} to {high})", "（本机通常为 {low}到 {high}）"),
     "watch.serving": ("{state}: serving on {address}", "{state}：服务地址 {address}"),
+    "fix.about": (
+        (
+            "Turns a diagnosis into a plan: every change at once, also against what would fail next, as a diff of the "
+            "launch in its own form, with the memory that is to be expected. Changes no container. Exit code: 0 "
+            "nothing to change, 3 a failure was diagnosed and planned for, 4 warnings only, 5 not determined, 2 bad "
+            "input."
+        ),
+        (
+            "把诊断变成方案：一次列出全部改动，包括预防接下来的故障，按启动配置原有的格式给出差异，并预测显存。"
+            "不会改动任何容器。退出码：0 无需改动，3 已诊断出故障并给出方案，4 只有警告，5 无法确定，2 输入有误。"
+        ),
+    ),
+    "fix.target": (
+        "log file, container, compose.yaml[:service], script, or a command behind '--'; '-' reads a command",
+        "日志文件、容器、compose.yaml[:服务]、脚本，或写在 “--” 之后的命令；“-” 从标准输入读取命令",
+    ),
+    "fix.from": ("log of this launch: a file or a container", "这次启动的日志：文件或容器"),
+    "fix.choose": ("take this fix (repeatable)", "采用这个办法（可重复）"),
+    "fix.set": ("set a flag of the engine (repeatable)", "设置引擎参数（可重复）"),
+    "fix.unset": ("leave a flag of the engine out (repeatable)", "去掉引擎参数（可重复）"),
+    "fix.env": ("set a variable of the environment (repeatable)", "设置环境变量（可重复）"),
+    "fix.write": (
+        "write the new text: to FILE, or without it in place, with a backup",
+        "写出新文本：写到指定文件；不给文件名则原地修改并保留备份",
+    ),
+    "fix.version": ("version of SGLang, where log and image do not say it", "日志和镜像都未说明时的 SGLang 版本"),
+    "fix.format": ("text (default), json or patch", "text（默认）、json 或 patch"),
+    "fix.no_target": (
+        "name a log, a container, a compose file or a script, or put a command behind '--'",
+        "请给出日志、容器、compose 文件或脚本，或把命令写在 “--” 之后",
+    ),
+    "fix.nothing_to_write": ("there is nothing to write", "没有可写的内容"),
+    "fix.patch_hidden": (
+        "secrets are hidden in this patch, so it does not apply as it is; --no-redact or --write help",
+        "补丁中的机密信息已隐去，无法直接应用；可用 --no-redact 或 --write",
+    ),
+    "fix.origin.compose": ("compose file", "compose 文件"),
+    "fix.origin.container": ("container", "容器"),
+    "fix.origin.docker-run": ("docker run command", "docker run 命令"),
+    "fix.origin.script": ("script", "脚本"),
+    "fix.origin.command": ("command", "命令"),
+    "fix.origin.log": ("launch as the log shows it", "日志中显示的启动参数"),
+    "fix.log": ("log: {name}", "日志：{name}"),
+    "fix.explain": ("sgdoctor explain {rule}", "sgdoctor explain {rule}"),
+    "fix.problems": ("Wrong as written", "写法上的问题"),
+    "fix.changes": ("What to change", "要改什么"),
+    "fix.no_changes": ("Nothing that could be changed here.", "这里没有可以改动的内容。"),
+    "fix.why": ("Because: {text}", "因为：{text}"),
+    "fix.diff": ("The launch", "启动配置"),
+    "fix.memory": ("GPU memory, as computed", "显存（计算值）"),
+    "fix.memory.now": ("now", "现在"),
+    "fix.memory.then": ("then", "之后"),
+    "fix.memory.fraction": ("static fraction", "静态比例"),
+    "fix.memory.slots": ("state slots", "状态槽"),
+    "fix.memory.tokens": ("KV cache, tokens", "KV 缓存（token）"),
+    "fix.memory.requests": ("requests at once", "同时请求数"),
+    "fix.memory.longest": ("longest request, tokens", "单个请求上限（token）"),
+    "fix.memory.left": ("stays free", "剩余显存"),
+    "fix.memory.fails_now": ("Now it fails: {message}", "现在会失败：{message}"),
+    "fix.memory.fails_then": ("It would still fail: {message}", "改后仍会失败：{message}"),
+    "fix.refused": (
+        "This text cannot be changed safely: {why}. To be typed by hand:",
+        "无法安全地修改这份文本：{why}。请手动输入：",
+    ),
+    "fix.left": ("What cannot be done here", "这里做不到的"),
+    "fix.alternatives": ("Other ways", "其他办法"),
+    "fix.written": ("Written: {name}", "已写入：{name}"),
+    "fix.closing.nothing": ("nothing to change.", "无需改动。"),
+    "fix.closing.by_hand": (
+        "nothing can be changed here; see what is to be done by hand.",
+        "这里没有可改的；请看需要手动完成的部分。",
+    ),
+    "fix.closing.one": ("planned: 1 change ({safety})", "方案：1 处改动（{safety}）"),
+    "fix.closing.several": ("planned: {count} changes ({safety})", "方案：{count} 处改动（{safety}）"),
+    "fix.closing.predicted": (
+        ", {predicted} against what would fail next",
+        "，其中 {predicted} 处用于预防接下来的故障",
+    ),
+    "fix.closing.left": (", some things are left to be done by hand", "，另有需要手动完成的部分"),
+    "basis.asked": ("as you asked", "按您的要求"),
+    "basis.found": ("seen in the log", "日志中已出现"),
+    "basis.written": ("as written", "写法问题"),
+    "basis.predicted": ("predicted: would fail next", "预测：否则接着会失败"),
     "demo.about": (
         (
             "Plays a recorded start that failed, with its diagnosis, and one of the same model that serves, in the app "
@@ -107,6 +191,13 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "metavar.LEVEL": ("LEVEL", "级别"),
     "metavar.FAMILY": ("FAMILY", "类别"),
     "metavar.CONTAINER": ("CONTAINER", "容器"),
+    "metavar.TARGET": ("TARGET", "目标"),
+    "metavar.LOG": ("LOG", "日志"),
+    "metavar.FIX": ("FIX", "办法"),
+    "metavar.FLAG": ("FLAG", "参数"),
+    "metavar.FLAG=VALUE": ("FLAG=VALUE", "参数=值"),
+    "metavar.NAME=VALUE": ("NAME=VALUE", "名称=值"),
+    "metavar.VERSION": ("VERSION", "版本"),
     # Errors
     "error": ("sgdoctor: {text}", "sgdoctor：{text}"),
     "error.unknown_command": ("unknown command {given}{hint}", "未知命令 {given}{hint}"),

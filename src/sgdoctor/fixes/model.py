@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.engines.sglang.memory.prediction import Prediction
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.model import Launch
+from sgdoctor.launch.model import Document, FlagTable, Launch, Problem
 from sgdoctor.texts import Text
 
 NO_TEXT = Text("", "")
@@ -115,3 +116,28 @@ class Plan:
     def changes(self) -> tuple[Change, ...]:
         """The changes of all steps, in order."""
         return tuple(change for step in self.steps for change in step.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Everything that ``sgdoctor fix`` has to say about one target.
+
+    Attributes:
+        target: as it was named.
+        document: its launch as it is written.
+        plan: what is to be changed.
+        problems: what is wrong with the launch as it is written.
+        verdict: on the newest start; None without a log.
+        log: name of that log; empty without one.
+        flags: of the version that was assumed.
+        version: that version; empty if none is known.
+    """
+
+    target: str
+    document: Document
+    plan: Plan
+    flags: FlagTable
+    problems: tuple[Problem, ...] = ()
+    verdict: Verdict | None = None
+    log: str = ""
+    version: str = ""

@@ -1,0 +1,287 @@
+"""A plan on the terminal: what was found, what to change, the diff, the memory; the verdict is the last line."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text as Styled
+
+from sgdoctor.diagnosis.model import Diagnosis, State, Verdict
+from sgdoctor.engines.sglang.memory.prediction import Prediction, Range
+from sgdoctor.fixes.model import Answer, Basis, Left, Plan, Step
+from sgdoctor.launch.model import Problem
+from sgdoctor.messages import say
+from sgdoctor.report.canvas import Canvas
+from sgdoctor.report.plan_redact import plan_redactor
+from sgdoctor.report.safe import printable
+from sgdoctor.report.wording import change_text, cost_of, last_line
+from sgdoctor.texts import Text
+
+_SAFETY_STYLES: Final = {"safe": "green", "unsafe": "yellow", "manual": "cyan"}
+_SEVERITY_STYLES: Final = {"fatal": "bold red", "error": "red", "degraded": "yellow"}
+_SHOWN_ALTERNATIVES: Final = 5
+_UNKNOWN: Final = "-"
+
+
+def print_plan(
+    console: Console, answer: Answer, lang: str, *, redact: bool = True, written: Sequence[str] = ()
+) -> None:
+    """Prints a plan; its last line is the verdict.
+
+    Args:
+        console: where to.
+        answer: what is to be shown.
+        lang: ``en`` or ``zh``.
+        redact: whether secrets are hidden.
+        written: names of the files that were written.
+    """
+    _Sheet(console, answer, lang, redact=redact).print(written)
+
+
+class _Sheet(Canvas):
+    def __init__(self, console: Console, answer: Answer, lang: str, *, redact: bool) -> None:
+        super().__init__(console, lang)
+        self._answer = answer
+        self._hide = plan_redactor(answer, redact=redact)
+
+    def print(self, written: Sequence[str]) -> None:
+        answer, plan = self._answer, self._answer.plan
+        self._heading()
+        if answer.verdict is not None:
+            self._found(answer.verdict)
+        self._problems(answer.problems)
+        self._steps(plan)
+        if plan.diff:
+            self.blank()
+            self.section("fix.diff")
+            self._diff(plan.diff)
+        self._memory(plan)
+        self._warnings(plan.warnings)
+        self._left(plan)
+        self._alternatives(plan.alternatives)
+        for name in written:
+            self.blank()
+            self.line(Styled(say(self.lang, "fix.written", name=self._safe(name))))
+        self.blank()
+        self._closing(plan)
+
+    # ---------------------------------------------------------------- parts
+
+    def _heading(self) -> None:
+        answer = self._answer
+        launch = answer.document.launch
+        parts = [self._safe(answer.target), say(self.lang, f"fix.origin.{launch.origin.value}")]
+        if answer.version:
+            parts.append(printable(f"{launch.engine} {answer.version}"))
+        if answer.log and answer.log != answer.target:
+            parts.append(say(self.lang, "fix.log", name=self._safe(answer.log)))
+        self.line(Styled(f" {self.glyphs.dot} ".join(parts), style="dim"))
+
+    def _found(self, verdict: Verdict) -> None:
+        """The diagnosis in two lines."""
+        self.blank()
+        if not verdict.diagnoses:
+            head, rest = last_line(verdict, self.lang)
+            fine = verdict.state in (State.HEALTHY, State.STARTING)
+            glyph = self.glyphs.fine if fine else self.glyphs.unknown
+            self.line(
+                self.styled(self._safe(head + rest)), 0, Styled(f"{glyph} ", style="green" if fine else "magenta")
+            )
+        for diagnosis in verdict.diagnoses:
+            self._diagnosis(diagnosis)
+
+    def _diagnosis(self, diagnosis: Diagnosis) -> None:
+        style = _SEVERITY_STYLES.get(diagnosis.severity.value, "bold")
+        glyph = self.glyphs.warned if diagnosis.severity.value == "degraded" else self.glyphs.failed
+        self.line(self.styled(self._text(diagnosis.title), "bold"), 0, Styled(f"{glyph} ", style=style))
+        parts = [f"{diagnosis.rule.id} {diagnosis.rule.name}", say(self.lang, f"severity.{diagnosis.severity.value}")]
+        if diagnosis.evidence:
+            parts.append(say(self.lang, "report.line", line=diagnosis.evidence[0].line))
+        parts.append(say(self.lang, "fix.explain", rule=diagnosis.rule.id))
+        self.line(Styled(printable(f" {self.glyphs.dot} ".join(parts)), style="dim"), 2)
+
+    def _problems(self, problems: Sequence[Problem]) -> None:
+        if not problems:
+            return
+        self.blank()
+        self.section("fix.problems")
+        for problem in problems:
+            style = _SEVERITY_STYLES.get(problem.severity, "dim")
+            line = self.styled(self._text(problem.title))
+            if problem.where is not None:
+                line.append(f" {self.glyphs.dot} {self._text(problem.where)}", style="dim")
+            if problem.rule:
+                line.append(f" {self.glyphs.dot} {problem.rule}", style="dim")
+            self.line(line, 4, Styled(f"{self.glyphs.dot} ", style=style))
+            if problem.detail is not None:
+                self.line(self.styled(self._text(problem.detail), "dim"), 6)
+
+    def _steps(self, plan: Plan) -> None:
+        self.blank()
+        self.section("fix.changes")
+        if not plan.steps:
+            self.line(Styled(say(self.lang, "fix.no_changes")), 4)
+        for number, step in enumerate(plan.steps, 1):
+            self._step(f"{number}. ", step)
+
+    def _step(self, number: str, step: Step, *, short: bool = False) -> None:
+        line = Styled()
+        if step.title.en:
+            line = self.styled(self._text(step.title))
+        else:
+            line.append(", ".join(self._safe(change_text(change, self.lang)) for change in step.changes))
+        line.append(f" [{say(self.lang, f'safety.{step.safety}')}]", style=_SAFETY_STYLES.get(step.safety, ""))
+        if not short and step.basis is not Basis.FOUND:
+            line.append(f" [{say(self.lang, f'basis.{step.basis.value}')}]", style="magenta")
+        if short:
+            line.append(f" --choose {step.id}", style="dim")
+        self.line(line, 4, Styled(number))
+        indent = 4 + len(number)
+        if step.title.en:
+            for change in step.changes:
+                self.line(Styled(self._safe(change_text(change, self.lang)), style="bold cyan"), indent + 2)
+        if not short and step.why.en and step.why != step.title:
+            self.line(self.styled(say(self.lang, "fix.why", text=self._text(step.why)), "dim"), indent)
+        if cost_of(step.effect, self.lang):
+            self.line(self.styled(say(self.lang, "report.cost", text=self._text(step.effect)), "dim"), indent)
+
+    def _diff(self, diff: str) -> None:
+        styles = {"+": "green", "-": "red", "@": "cyan"}
+        for row in diff.rstrip("\n").split("\n"):
+            header = row.startswith(("--- ", "+++ "))
+            self.whole(Styled(self._safe(row), style="bold" if header else styles.get(row[:1], "")), 4)
+
+    def _memory(self, plan: Plan) -> None:
+        before, after = plan.predicted_before, plan.predicted
+        if before is None and after is None:
+            return
+        now, then = _column(before), _column(after)
+        rows = [
+            (say(self.lang, f"fix.memory.{key}"), now[key], then[key])
+            for key in now
+            if (now[key], then[key]) != (_UNKNOWN, _UNKNOWN)
+        ]
+        if not rows:
+            return
+        self.blank()
+        self.section("fix.memory")
+        rows.insert(0, ("", say(self.lang, "fix.memory.now"), say(self.lang, "fix.memory.then")))
+        label = max(cell_len(row[0]) for row in rows)
+        width = max(cell_len(cell) for row in rows for cell in row[1:])
+        for index, (name, *cells) in enumerate(rows):
+            line = Styled(name + " " * (label - cell_len(name)))
+            for place, cell in enumerate(cells):
+                changed = index and place and cell != cells[0]
+                padding = " " * (width - cell_len(cell) + 3)
+                line.append(padding + cell, style="bold" if changed else "" if index else "dim")
+            self.line(line, 4)
+        for key, prediction in (("now", before), ("then", after)):
+            if prediction is not None and prediction.failure is not None:
+                text = say(self.lang, f"fix.memory.fails_{key}", message=self._safe(prediction.failure.message))
+                self.line(self.styled(text, "red"), 4)
+        reason = after.left_gib.reason if after is not None and after.left_gib is not None else None
+        if reason is not None:
+            self.line(self.styled(self._text(reason), "dim"), 4)
+
+    def _warnings(self, warnings: Iterable[Text]) -> None:
+        for index, warning in enumerate(warnings):
+            if not index:
+                self.blank()
+            self.line(self.styled(self._text(warning)), 2, Styled(f"{self.glyphs.warned} ", style="yellow"))
+
+    def _left(self, plan: Plan) -> None:
+        """What cannot be done here; and where the launch cannot be edited, what to type instead."""
+        if plan.refused is not None:
+            self.blank()
+            self.line(
+                self.styled(say(self.lang, "fix.refused", why=self._text(plan.refused))),
+                2,
+                Styled(f"{self.glyphs.warned} ", style="yellow"),
+            )
+            for change in plan.changes:
+                self.whole(Styled(self._safe(change_text(change, self.lang)), style="bold cyan"), 6)
+        if not plan.left:
+            return
+        self.blank()
+        self.section("fix.left")
+        for why, group in _grouped(plan.left):
+            self.line(self.styled(self._text(why)), 4, Styled(f"{self.glyphs.dot} "))
+            for left in group:
+                if left.change is not None:
+                    self.line(Styled(self._safe(change_text(left.change, self.lang)), style="bold cyan"), 8)
+
+    def _alternatives(self, alternatives: Sequence[Step]) -> None:
+        if not alternatives:
+            return
+        self.blank()
+        self.section("fix.alternatives")
+        for step in alternatives[:_SHOWN_ALTERNATIVES]:
+            self._step(f"{self.glyphs.dot} ", step, short=True)
+        if (rest := len(alternatives) - _SHOWN_ALTERNATIVES) > 0:
+            self.line(Styled(say(self.lang, "report.and_more", count=rest), style="dim"), 4)
+
+    def _closing(self, plan: Plan) -> None:
+        text = closing_line(self._answer, self.lang)
+        style = "bold green" if not plan.changes and not plan.left else "bold"
+        if self.console.is_terminal:
+            self.line(self.styled(self._safe(text), style))
+        else:  # one line, for `tail -1`
+            self.console.print(Styled(self._safe(text), style=style), no_wrap=True, crop=False, overflow="ignore")
+
+    def _safe(self, text: str) -> str:
+        return self._hide(printable(text))
+
+    def _text(self, text: Text) -> str:
+        return self._safe(text.in_language(self.lang))
+
+
+def closing_line(answer: Answer, lang: str) -> str:
+    """The verdict on a plan, one sentence."""
+    plan = answer.plan
+    if not plan.changes:
+        return say(lang, "fix.closing.by_hand" if plan.left else "fix.closing.nothing")
+    values = {
+        "count": len(plan.changes),
+        "predicted": sum(len(step.changes) for step in plan.steps if step.basis is Basis.PREDICTED),
+        "safety": say(lang, f"safety.{plan.safety}"),
+    }
+    key = "fix.closing.one" if len(plan.changes) == 1 else "fix.closing.several"
+    text = say(lang, key, **values)
+    if values["predicted"]:
+        text += say(lang, "fix.closing.predicted", **values)
+    if plan.left:
+        text += say(lang, "fix.closing.left")
+    return text + ("。" if lang == "zh" else ".")
+
+
+def _column(prediction: Prediction | None) -> dict[str, str]:
+    """The cells of one column, by row."""
+    if prediction is None:
+        return dict.fromkeys(("fraction", "slots", "tokens", "requests", "longest", "left"), _UNKNOWN)
+    return {
+        "fraction": f"{prediction.fraction:.3g}",
+        "slots": _count(prediction.slots),
+        "tokens": _count(prediction.kv_tokens),
+        "requests": _count(prediction.max_running_requests),
+        "longest": _count(prediction.longest_request),
+        "left": _amount(prediction.left_gib),
+    }
+
+
+def _count(number: int | None) -> str:
+    return _UNKNOWN if number is None else f"{number:,}"
+
+
+def _amount(size: Range | None) -> str:
+    if size is None:
+        return _UNKNOWN
+    return f"{size.low:.2f} GiB" if size.known else f"{size.low:.2f}-{size.high:.2f} GiB"
+
+
+def _grouped(lefts: Iterable[Left]) -> list[tuple[Text, list[Left]]]:
+    """What is left, with the changes of one piece of advice together."""
+    groups: dict[Text, list[Left]] = {}
+    for left in lefts:
+        groups.setdefault(left.why, []).append(left)
+    return list(groups.items())

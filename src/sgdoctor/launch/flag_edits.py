@@ -1,7 +1,7 @@
 """Changes of engine flags as edits of single words, whatever the words stand in: a list, a shell command, YAML."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Arity, FlagTable
@@ -34,6 +34,22 @@ class Given(NamedTuple):
     end: int
     glued: bool
     values: tuple[str, ...]
+
+
+class _NoFlags:
+    """The table of an engine of which nothing is known."""
+
+    def arity(self, flag: str) -> Arity | None:  # noqa: ARG002
+        """Not known."""
+        return None
+
+    def canonical(self, flag: str) -> str:
+        """The flag as it is."""
+        return flag
+
+
+NO_FLAGS: Final[FlagTable] = _NoFlags()
+"""Where the engine's version does not matter: values go up to the next flag."""
 
 
 def given_flags(words: Sequence[str], start: int, flags: FlagTable) -> list[Given]:

@@ -110,6 +110,15 @@ def splice_inside(word: Word, start: int, end: int, new: str) -> Splice:
     return Splice(a, b, _in_quotes(new, piece.quote))
 
 
+def splices_inside(word: Word, splices: Iterable[Splice]) -> list[Splice]:
+    """Splices of a word's value as splices of its source."""
+    splices = list(splices)
+    made = [splice_inside(word, *splice) for splice in splices]
+    if any(splice[:2] == (word.start, word.end) for splice in made):
+        return [Splice(word.start, word.end, quoted(spliced(word.text, splices), word.raw))]
+    return made
+
+
 def _verbatim(piece: Piece) -> bool:
     return piece.end - piece.start == len(piece.text)
 

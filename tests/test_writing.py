@@ -85,7 +85,7 @@ def test_nothing_is_written_over_what_is_not_as_it_was(
 
 
 def test_a_new_file(tmp_path: Path) -> None:
-    write_new(tmp_path / "run.sh", "docker run\n")
+    write_new(tmp_path / "run.sh", b"docker run\n")
 
     assert "docker run\n" == (tmp_path / "run.sh").read_text()
     assert ["run.sh"] == names(tmp_path / "run.sh")
@@ -93,14 +93,14 @@ def test_a_new_file(tmp_path: Path) -> None:
 
 def test_a_new_file_never_replaces_another_one(file: Path) -> None:
     with pytest.raises(UserError, match="exists already"):
-        write_new(file, "new\n")
+        write_new(file, b"new\n")
 
     assert "old\n" == file.read_text()
 
 
 def test_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file or folder"):
-        write_new(tmp_path / "absent" / "run.sh", "docker run\n")
+        write_new(tmp_path / "absent" / "run.sh", b"docker run\n")
 
 
 def test_what_is_no_text(tmp_path: Path) -> None:

@@ -114,7 +114,10 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         "name a log, a container, a compose file or a script, or put a command behind '--'",
         "请给出日志、容器、compose 文件或脚本，或把命令写在 “--” 之后",
     ),
-    "fix.nothing_to_write": ("there is nothing to write", "没有可写的内容"),
+    "fix.write_took_target": (
+        "; did you mean: sgdoctor fix {given} --write",
+        "；您是想运行：sgdoctor fix {given} --write",
+    ),
     "fix.patch_hidden": (
         "secrets are hidden in this patch, so it does not apply as it is; --no-redact or --write help",
         "补丁中的机密信息已隐去，无法直接应用；可用 --no-redact 或 --write",

@@ -49,7 +49,7 @@ def read_text(path: Path) -> Found:
         raise UserError(f"{path}: not a text in UTF-8", f"{path}：不是 UTF-8 文本") from None
 
 
-def write_new(path: Path, text: str) -> None:
+def write_new(path: Path, data: bytes) -> None:
     """Writes a file that does not exist yet.
 
     Raises:
@@ -57,7 +57,7 @@ def write_new(path: Path, text: str) -> None:
     """
     if os.path.lexists(path):
         raise _failed(path, FileExistsError(errno.EEXIST, ""))
-    temporary = _written(path, text.encode(), None)
+    temporary = _written(path, data, None)
     try:
         try:
             os.link(temporary, path)  # unlike a rename it never replaces what has appeared there meanwhile

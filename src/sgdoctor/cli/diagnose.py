@@ -250,7 +250,7 @@ class _Writer:
             from sgdoctor.report.sarif import as_sarif
 
             results = [(answer.name, answer.verdicts[-1]) for answer in self._collected]
-            _print_json(as_sarif(results, self._lang, redact=self.redact))
+            print_json(as_sarif(results, self._lang, redact=self.redact))
         elif self._format == "md":
             from sgdoctor.report.markdown import as_markdown
 
@@ -310,15 +310,15 @@ class _Writer:
                 newest["earlier_attempts"] = earlier
             documents.append(newest)
         if self._several:
-            _print_json(documents)
+            print_json(documents)
         elif documents:
-            _print_json(documents[0])
+            print_json(documents[0])
 
 
-def _print_json(document: Any) -> None:
+def print_json(document: Any) -> None:
+    """Prints plain data as JSON; other characters than ASCII as they are, where the output can show them."""
     from sgdoctor.report.safe import json_text
 
-    # Other characters than ASCII as they are, where the output can show them.
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
     unicode = encoding.lower().replace("-", "").startswith("utf")
     sys.stdout.write(json_text(document, ascii_only=not unicode) + "\n")

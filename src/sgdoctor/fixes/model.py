@@ -68,13 +68,13 @@ class WrittenFile:
     """A file that the new launch needs.
 
     Attributes:
-        path: where the launch expects it, as in the launch.
-        text: what stands in it.
+        path: from the folder of the document.
+        content: what stands in it.
         why: what it is for.
     """
 
     path: str
-    text: str
+    content: bytes
     why: Text
 
 

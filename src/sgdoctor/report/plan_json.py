@@ -139,7 +139,12 @@ class _Writer:
             "alternatives": [self._step(step) for step in plan.alternatives],
             "left": [self._left(left) for left in plan.left],
             "files": [
-                {"path": file.path, "text": self._hide(file.text), "why": self._text(file.why)} for file in plan.files
+                {
+                    "path": file.path,
+                    "text": self._hide(file.content.decode("utf-8", "replace")),
+                    "why": self._text(file.why),
+                }
+                for file in plan.files
             ],
             "diff": "\n".join(map(self._hide, plan.diff.split("\n"))),
             "refused": self._text(plan.refused) if plan.refused else None,

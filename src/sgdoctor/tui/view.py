@@ -9,7 +9,8 @@ from typing import Final
 from sgdoctor.diagnosis.model import Diagnosis, State
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.gpu.model import Gpu, GpuReading
-from sgdoctor.launch.argv import corrected
+from sgdoctor.launch.commands import Found, edit, find_engine
+from sgdoctor.launch.flag_edits import NO_FLAGS
 from sgdoctor.report.redact import Redactor, redact
 from sgdoctor.report.wording import change_text
 from sgdoctor.tui.drawing import BAD, BUSY, GOOD, MUTED, ODD
@@ -142,8 +143,11 @@ def command_of(diagnosis: Diagnosis, snapshot: Snapshot | None) -> str:
     fix = next((fix for fix in diagnosis.fixes if fix.changes), None)
     if fix is None or any(not change.kind.startswith("flag.") for change in fix.changes):
         return ""
-    argv = corrected(snapshot.subject.command, fix.changes)
-    return shlex.join(argv) if argv is not None else ""
+    command = snapshot.subject.command
+    if not isinstance(find_engine(command), Found):
+        return ""
+    edited = edit(command, fix.changes, NO_FLAGS)
+    return shlex.join(edited) if edited != list(command) else ""
 
 
 def evidence_lines(diagnosis: Diagnosis) -> list[int]:

@@ -94,7 +94,7 @@ def _is_plain(word: str) -> bool:
 def _words(value: str | None, arity: Arity | None) -> list[str]:
     if value is None:
         return []
-    return value.split() if arity is Arity.MANY else [value]
+    return value.split(" ") if arity is Arity.MANY else [value]
 
 
 def _flag(text: str, option: str) -> str:
@@ -121,8 +121,7 @@ def _set(text: str, flags: FlagTable) -> Change:
             f"--set {_shown(text)}: {name} takes no value; write --set {name}",
             f"--set {_shown(text)}：{name} 不接受值；请写 --set {name}",
         )
-    words = _words(value, arity)
-    if not words or not all(words) or any(is_flag(word) for word in words):
+    if not value.strip() or any(is_flag(word) for word in (value.split() if arity is Arity.MANY else [value])):
         raise UserError(
             f"--set {_shown(text)}: the engine would not take this for a value of {name}",
             f"--set {_shown(text)}：引擎不会把它当作 {name} 的值",

@@ -261,6 +261,16 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "report.line": ("line {line}", "第 {line} 行"),
     "report.unexplained": ("The first error that no rule explains", "第一个没有规则能解释的错误"),
     "report.unexplained_exception": ("An exception that no rule knows", "没有规则认识的异常"),
+    "report.unknown_phase": ("It happened during: {phase}.", "发生阶段：{phase}。"),
+    "report.unusual": ("Lines before it that no healthy start has", "在它之前、正常启动中没有的行"),
+    "report.resembling": (
+        "Rules that are worded alike and did not match (they may be about something else)",
+        "措辞相似但未匹配的规则（可能说的是另一回事）",
+    ),
+    "report.make_rule": (
+        "To make a rule of it: sgdoctor rules new NAME --family FAMILY --from LOG:{line}",
+        "把它写成规则：sgdoctor rules new NAME --family FAMILY --from LOG:{line}",
+    ),
     "report.would_decide": (
         "What would decide it: the whole log from its first line, with the lines before the failure.",
         "要作出判断，需要：从第一行开始的完整日志，包括故障之前的内容。",
@@ -311,6 +321,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "change.file.mount": ("mount {name}: {value}", "挂载 {name}：{value}"),
     "change.client.request": ("in the request: {name} {value}", "在请求中：{name} {value}"),
     "change.wait": ("wait", "等待"),
+    "change.text.repair": ("write it with plain characters and line ends", "改用普通字符和换行书写"),
     "report.footer": (
         "Made by sgdoctor {version}; secrets are redacted.",
         "由 sgdoctor {version} 生成；机密信息已隐去。",

@@ -37,7 +37,7 @@ class Change(NamedTuple):
     """One edit.
 
     Attributes:
-        kind: one of ``KINDS``.
+        kind: one of ``KINDS``; or ``text.repair``, which no rule gives: write the text with plain characters.
         name: what is edited: a flag with its dashes, a variable, a file, a package; empty where the kind says it all.
         value: the new value as it would be typed; None where there is none.
     """

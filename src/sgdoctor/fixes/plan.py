@@ -141,22 +141,21 @@ class _Maker:
             self._accept(Step(f"asked-{change.name.lstrip('-')}", (change,), Basis.ASKED, NO_TEXT))
 
     def take(self, remedy: Remedy) -> None:
-        """Takes the step of a remedy, and keeps its other ways."""
-        if remedy.step is not None:
-            self.add((remedy.step,))
-        self.alternatives += remedy.others
+        """Takes the first way of a remedy that goes with what is there, and keeps the others."""
+        ways = () if remedy.step is None else (remedy.step, *remedy.others)
+        taken = next((way for way in ways if self._goes(way)), None)
+        if taken is not None:
+            self._accept(taken)
+        self._offer(way for way in ways if way is not taken)
         self.left += remedy.left
 
     def add(self, steps: Iterable[Step]) -> None:
-        """Takes the steps that go with those that are there."""
+        """Takes the steps that go with those that are there, and offers the others."""
         for step in steps:
-            fresh = tuple(change for change in step.changes if self._taken.get(self._key(change)) != change)
-            if not fresh:
-                continue
-            if any(self._key(change) in self._taken for change in fresh) or self._breaks(fresh):
-                self.alternatives.append(step)
+            if self._goes(step):
+                self._accept(step)
             else:
-                self._accept(replace(step, changes=fresh))
+                self._offer((step,))
 
     def take_memory(self, remedies: Sequence[Remedy], chosen: Collection[str]) -> None:
         """Lets the card say which numbers fit; where nobody knows it, the rules of the failures do."""
@@ -174,18 +173,35 @@ class _Maker:
             best = next(iter([*wanted, *advised]), None)
             if best is not None:
                 self.add((best.step,))
-            self.alternatives += [way.step for way in ways if way is not best]
+            self._offer(way.step for way in ways if way is not best)
         self.after = solve(self.launch) if solve is not None else None
 
-    def _accept(self, step: Step) -> None:
-        self.steps.append(step)
-        self._taken |= {self._key(change): change for change in step.changes}
-        self.launch = changed(self.launch, step.changes, self._known.flags)
+    def _goes(self, step: Step) -> bool:
+        """Whether a step contradicts none before it, and leads to no complaint of the engine that is not there now."""
+        fresh = self._fresh(step)
+        if any(self._key(change) in self._taken for change in fresh):
+            return False
+        launch = changed(self.launch, fresh, self._known.flags)
+        return _complaints(self._known.check(launch)) <= self._wrong
 
-    def _breaks(self, changes: Sequence[Change]) -> bool:
-        """Whether the engine would complain about something that it does not complain about now."""
-        launch = changed(self.launch, changes, self._known.flags)
-        return not _complaints(self._known.check(launch)) <= self._wrong
+    def _accept(self, step: Step) -> None:
+        fresh = self._fresh(step)
+        if fresh:
+            self.steps.append(replace(step, changes=fresh))
+            self._taken |= {self._key(change): change for change in fresh}
+            self.launch = changed(self.launch, fresh, self._known.flags)
+
+    def _offer(self, steps: Iterable[Step]) -> None:
+        """Other ways, each once."""
+        known = {frozenset(step.changes) for step in self.alternatives}
+        for step in steps:
+            if frozenset(step.changes) not in known:
+                self.alternatives.append(step)
+                known.add(frozenset(step.changes))
+
+    def _fresh(self, step: Step) -> tuple[Change, ...]:
+        """The changes of a step that are not made yet."""
+        return tuple(change for change in step.changes if self._taken.get(self._key(change)) != change)
 
     def _key(self, change: Change) -> tuple[str, str]:
         """What a change is about: two changes with the same key contradict each other unless they are equal."""

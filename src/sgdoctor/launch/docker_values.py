@@ -14,6 +14,8 @@ _PORT: Final = re.compile(
 )
 _ULIMIT: Final = re.compile(r"(-1|\d+)(?::(-1|\d+))?")
 _RESTART: Final = re.compile(r"no|always|unless-stopped|on-failure(?::\d+)?")
+CDI_PREFIX: Final = "nvidia.com/gpu="
+"""What the names of GPUs begin with in the Container Device Interface, as ``docker run --device`` takes them."""
 _ANONYMOUS: Final = re.compile(r"[0-9a-f]{64}")
 
 

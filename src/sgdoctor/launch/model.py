@@ -47,12 +47,14 @@ class Gpus:
         count: how many, -1 for all; None if they are named, or if none was asked for.
         runtime: ``nvidia`` where the runtime brings them in, None for the default one.
         driver: of the device request: empty, ``nvidia``, ``cdi``.
+        from_env: whether ``NVIDIA_VISIBLE_DEVICES`` names them to the runtime, and no device request does.
     """
 
     device_ids: tuple[str, ...] = ()
     count: int | None = None
     runtime: str | None = None
     driver: str = ""
+    from_env: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def _real(value: Any) -> float | None:
         number = float(value)
     except (TypeError, ValueError):
         return None
-    return number if 0 < number < 100 else None  # noqa: PLR2004 - no fraction or ratio is larger
+    return number if 0 < number < 100 else None
 
 
 def _word(value: Any) -> str | None:

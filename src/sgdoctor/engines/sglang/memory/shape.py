@@ -10,6 +10,15 @@ from typing import Any, Final
 
 _GDN: Final = ("qwen3_next", "qwen3_5", "intern_s2")
 """Model types (beginnings) with Gated DeltaNet layers: srt/configs/qwen3_next.py, qwen3_5.py."""
+_KINDS: Final = {
+    "mamba": "linear",
+    "mamba2": "linear",
+    "linear_attention": "linear",
+    "attention": "full",
+    "full_attention": "full",
+    "sliding_attention": "sliding_attention",
+    "chunked_attention": "sliding_attention",
+}
 _LATENT: Final = ("kv_lora_rank", "qk_rope_head_dim")
 _EXTRA_BUFFER: Final = frozenset(
     {
@@ -91,6 +100,7 @@ class ModelShape:
         intermediate: width of the widest part of a layer that one token passes; None if unknown.
         sliding: whether some layers keep only a window, so that several pools share the memory.
         kv_bytes: bytes of one value of the KV cache without ``--kv-cache-dtype``.
+        taken_for: the model that it was taken for because its numbers agree; None if it was read.
     """
 
     architecture: str | None = None
@@ -103,6 +113,7 @@ class ModelShape:
     intermediate: int | None = None
     sliding: bool = False
     kv_bytes: int = 2
+    taken_for: str | None = None
 
     @property
     def extra_buffer(self) -> bool:
@@ -181,13 +192,8 @@ def _layer_kinds(text: _Fields) -> list[str]:
     if pattern := text.word("hybrid_override_pattern"):
         return [{"M": "linear", "*": "full"}.get(letter, "none") for letter in pattern]
     blocks = text.words("layers_block_type") or text.words("layer_types")
-    named = {
-        **{"mamba": "linear", "mamba2": "linear", "linear_attention": "linear", "conv": "linear"},
-        **{"attention": "full", "full_attention": "full", "hybrid": "both"},
-        **{"sliding_attention": "sliding_attention", "chunked_attention": "sliding_attention"},
-    }
     if blocks:
-        return [named.get(kind, "none") for kind in blocks]
+        return [_KINDS.get(kind, "none") for kind in blocks]
     if text.has("sliding_window_pattern") or (text.has("sliding_window") and text.has("use_sliding_window")):
         return ["sliding_attention"] * layers
     return ["full"] * layers
@@ -215,12 +221,8 @@ def _state(text: _Fields, layers: int) -> StateShape | None:
     if not layers:
         return None
     if text.word("model_type").startswith(_GDN):
-        numbers = [
-            text.whole(f"linear_{name}")
-            for name in (
-                *("num_value_heads", "value_head_dim", "num_key_heads", "key_head_dim", "conv_kernel_dim"),
-            )
-        ]
+        names = ("num_value_heads", "value_head_dim", "num_key_heads", "key_head_dim", "conv_kernel_dim")
+        numbers = [text.whole(f"linear_{name}") for name in names]
         inner = None
     else:
         numbers = [

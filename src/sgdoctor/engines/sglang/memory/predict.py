@@ -1,0 +1,281 @@
+"""The memory model: a model, a card, a version and the flags in; what the start does with the memory out."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sgdoctor.engines.sglang.memory import costs
+from sgdoctor.engines.sglang.memory.costs import Measured
+from sgdoctor.engines.sglang.memory.defaults import Chosen, choose
+from sgdoctor.engines.sglang.memory.pools import (
+    GIB,
+    SPECULATIVE_REQUESTS,
+    StateAsk,
+    StateSplit,
+    kv_tokens,
+    rest_for_pools,
+    running_requests,
+    sizing_of,
+    slots_per_request,
+    split_state,
+)
+from sgdoctor.engines.sglang.memory.prediction import Failure, Prediction, Range, Warned
+from sgdoctor.engines.sglang.memory.settings import Settings
+from sgdoctor.engines.sglang.memory.shape import ModelShape
+from sgdoctor.engines.sglang.versions import version_key
+from sgdoctor.texts import Text
+
+_LITTLE_GIB: Final = 0.6
+"""Below this a long prompt is likely to fail; the rule SGL443 has the same bound."""
+_CONTEXT_RESERVE_MIB: Final = 700
+"""What the driver and the CUDA context hold of a card before anything is loaded, where its size is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One card, the fullest of several; sizes in GiB.
+
+    Attributes:
+        free_gib: free before the weights are loaded ("Load weight begin. avail mem").
+        total_mib: all of its memory as ``nvidia-smi`` shows it, in MiB; None if unknown.
+    """
+
+    free_gib: float
+    total_mib: float | None = None
+
+    @property
+    def size_mib(self) -> float:
+        """``total_mib``, or an estimate of it."""
+        return self.total_mib or self.free_gib * 1024 + _CONTEXT_RESERVE_MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One start: everything that decides on its memory.
+
+    Attributes:
+        shape: of the model.
+        settings: the flags.
+        card: its memory.
+        weights_gib: what the weights take on it, those of a draft model included.
+        version: of SGLang; None for the newest.
+        measured: what an earlier start of this model on this card took; None if there was none.
+    """
+
+    shape: ModelShape
+    settings: Settings
+    card: Card
+    weights_gib: float
+    version: str | None = None
+    measured: Measured | None = None
+
+    def under(self, settings: Settings) -> "Start":
+        """The same start with other flags."""
+        return replace(self, settings=settings)
+
+
+def predict(start: Start) -> Prediction:
+    """What a start does with the memory of its card."""
+    shape, settings, free = start.shape, start.settings, start.card.free_gib
+    chosen = choose(settings, shape, start.card.size_mib, start.version)
+    sizing = sizing_of(start.version)
+    rest = rest_for_pools(free, free - start.weights_gib, chosen.fraction)
+    context = settings.context or shape.context
+    found = Prediction(
+        fraction=chosen.fraction,
+        fraction_is_default=chosen.fraction_is_default,
+        rest_gib=rest,
+        context=context,
+        activations_gib=costs.activations(chosen, shape, context),
+    )
+    if start.weights_gib >= free:
+        return replace(found, failure=Failure("SGL411", "torch.OutOfMemoryError: CUDA out of memory."))
+    kv_gib, ask = rest, None
+    if shape.hybrid:
+        ask = state_ask(shape, settings, start.version)
+        if ask is None:
+            return replace(found, slots_needed=slots_needed(shape, settings, start.version))
+        split = split_state(rest, ask, sizing)
+        kv_gib = split.kv_gib
+        found = _with_state(found, split, ask)
+        if split.slots <= 0 and sizing.state_checked:
+            return replace(found, failure=_state_empty(split.slots, ask, rest))
+    if kv_gib <= 0 and sizing.rest_checked:
+        return replace(found, failure=_rest_empty(start, chosen.fraction))
+    cell = cell_bytes(shape, settings)
+    if cell is None:
+        return _with_left(found, start, chosen, kv_gib)
+    tokens = kv_tokens(kv_gib, cell, settings.page)
+    if settings.max_tokens is not None:
+        tokens = min(tokens, settings.max_tokens) // settings.page * settings.page
+    found = replace(found, kv_tokens=tokens, kv_gib=max(tokens, 0) * cell / GIB)
+    if tokens <= 0:
+        return replace(found, failure=_no_tokens(settings))
+    state = None if ask is None or found.slots is None else (found.slots, ask.per_request)
+    requests = running_requests(tokens, context or tokens, _asked_requests(settings), state, sizing)
+    found = replace(found, max_running_requests=max(requests, 0), longest_request=min(context or tokens, tokens))
+    if requests <= 0 and ask is not None and sizing.state_checked:
+        return replace(found, failure=_state_too_small(found.slots or 0, ask))
+    found = _with_left(found, start, chosen, found.kv_gib or 0.0)
+    return replace(found, warnings=_warnings(found, settings))
+
+
+def _asked_requests(settings: Settings) -> int | None:
+    asked = settings.requests
+    if asked is None and settings.algorithm is not None:
+        asked = SPECULATIVE_REQUESTS
+    return None if asked is None else asked // settings.dp
+
+
+def _with_state(found: Prediction, split: StateSplit, ask: StateAsk) -> Prediction:
+    # The pool holds one slot more than it counts (srt/mem_cache/memory_pool.py MambaPool), in every version.
+    slots = max(split.slots, 0)
+    drafts = ask.draft_tokens * min(ask.requests, slots // ask.per_request)
+    return replace(
+        found,
+        slots=split.slots,
+        slots_needed=ask.per_request,
+        slot_mib=ask.slot_gib * 1024,
+        state_gib=(slots + 1 + drafts) * ask.slot_gib,
+    )
+
+
+def _with_left(found: Prediction, start: Start, chosen: Chosen, kv_gib: float) -> Prediction:
+    """What stays free, and how the start ends if that cannot be enough."""
+    shape, settings = start.shape, start.settings
+    used = start.weights_gib + (found.state_gib or 0.0) + kv_gib
+    table = costs.request_table(found.max_running_requests, found.context or found.kv_tokens, settings.draft_tokens)
+    pools = costs.rounding(shape).plus(table).taken_from(start.card.free_gib - used)
+    after = costs.after_pools(chosen, settings, shape, start.measured)
+    left = Range(pools.low - after.high, pools.high - after.low, after.reason or pools.reason)
+    working = found.activations_gib
+    failure = None
+    if pools.high <= 0:
+        failure = Failure("SGL412", "torch.OutOfMemoryError: CUDA out of memory.")
+    elif left.high <= 0:
+        failure = Failure("SGL414", "Exception: Capture cuda graph failed: CUDA out of memory.")
+    elif working is not None and left.high < working.low:
+        failure = Failure("SGL415", "torch.OutOfMemoryError: CUDA out of memory.")
+    return replace(found, left_after_pools_gib=pools, left_gib=left, failure=failure)
+
+
+def state_ask(shape: ModelShape, settings: Settings, version: str | None) -> StateAsk | None:
+    """What decides on the state cache; None for a model without one or of unknown size."""
+    needed = slots_needed(shape, settings, version)
+    if shape.state is None or needed is None:
+        return None
+    return StateAsk(
+        slot_gib=shape.state.slot_bytes(settings.tp, settings.ssm_bytes) / GIB,
+        per_request=needed,
+        ratio=settings.ratio,
+        fixed=None if settings.asked_slots is None else settings.asked_slots // settings.dp,
+        draft_tokens=(settings.draft_tokens or 0) if settings.algorithm is not None else 0,
+        requests=(settings.requests or SPECULATIVE_REQUESTS) // settings.dp,
+    )
+
+
+def cell_bytes(shape: ModelShape, settings: Settings) -> int | None:
+    """Bytes of the KV cache that one token takes on one card; None if not determined."""
+    if shape.attention is None or settings.kv_bytes_unknown:
+        return None
+    return shape.attention.values(settings.tp) * (settings.kv_bytes or shape.kv_bytes)
+
+
+def strategy_in_force(shape: ModelShape, settings: Settings, version: str | None) -> str | None:
+    """The radix cache strategy that ``auto`` becomes.
+
+    Up to 0.5.13 it is ``no_buffer`` (srt/server_args.py); from 0.5.14 on ``extra_buffer`` where the architecture has
+    it and overlapped scheduling or pages want it (srt/arg_groups/overrides.py).
+    """
+    given = settings.strategy
+    if given not in (None, "auto"):
+        return given
+    if version is not None and version_key(version) < (0, 5, 14):
+        return "no_buffer"
+    if shape.extra_buffer and (not settings.overlap_off or settings.page > 1):
+        return "extra_buffer"
+    return "no_buffer" if shape.architecture is not None else None
+
+
+def slots_needed(shape: ModelShape, settings: Settings, version: str | None) -> int | None:
+    """Slots of the state cache that one request takes; None if the strategy is not known."""
+    return slots_per_request(
+        strategy_in_force(shape, settings, version),
+        radix_off=settings.radix_off,
+        overlap_off=settings.overlap_off,
+    )
+
+
+def _state_empty(slots: int, ask: StateAsk, rest: float) -> Failure:
+    return Failure(
+        "SGL401",
+        "RuntimeError: Not enough GPU memory for hybrid (mamba/linear-attention) state cache. Computed "
+        f"max_mamba_cache_size={slots} (total_rest_memory={rest:.2f} GB, "
+        f"mamba_cache_per_req={ask.slot_gib * 1024:.2f} MB).",
+    )
+
+
+def _state_too_small(slots: int, ask: StateAsk) -> Failure:
+    return Failure(
+        "SGL402",
+        "RuntimeError: Hybrid (mamba/linear-attention) state cache is too small to serve any requests. "
+        f"max_mamba_cache_size={slots}, mamba_ratio={ask.per_request}, resulting max_num_reqs=0.",
+    )
+
+
+def _rest_empty(start: Start, fraction: float) -> Failure:
+    minimum = start.weights_gib / start.card.free_gib
+    return Failure(
+        "SGL421",
+        "ValueError: Loaded weights leave no GPU memory for the KV cache under "
+        f"--mem-fraction-static={fraction:g} (minimum viable = {minimum:.4f}).",
+    )
+
+
+def _no_tokens(settings: Settings) -> Failure:
+    capped = settings.max_tokens is not None and settings.max_tokens < settings.page
+    return Failure(
+        "SGL423" if capped else "SGL422",
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
+    )
+
+
+def _warnings(found: Prediction, settings: Settings) -> tuple[Warned, ...]:
+    warned = []
+    tokens, context = found.kv_tokens, found.context
+    if tokens is not None and context is not None and tokens < context:
+        warned.append(
+            Warned(
+                "context-over-pool",
+                Text(
+                    f"The context of {context} tokens cannot be served: no request can be longer than the KV cache of "
+                    f"{tokens} tokens.",
+                    f"无法服务 {context} 个 token 的上下文：单个请求不能超过 KV 缓存的 {tokens} 个 token。",
+                ),
+                "SGL441",
+            )
+        )
+    asked, given = settings.requests, found.max_running_requests
+    if asked is not None and found.slots is not None and given is not None and given < asked // settings.dp:
+        warned.append(
+            Warned(
+                "requests-capped",
+                Text(
+                    f"{asked} requests at once were asked for; the state cache allows {given}.",
+                    f"要求同时 {asked} 个请求；状态缓存只允许 {given} 个。",
+                ),
+                "SGL404",
+            )
+        )
+    left = found.left_gib
+    if left is not None and left.expected < _LITTLE_GIB:
+        warned.append(
+            Warned(
+                "little-left",
+                Text(
+                    f"Only about {max(left.expected, 0):.1f} GiB stay free for working memory.",
+                    f"只剩约 {max(left.expected, 0):.1f} GiB 显存可作临时使用。",
+                ),
+                "SGL443",
+            )
+        )
+    return tuple(warned)

@@ -1,7 +1,6 @@
 """One plan for everything that is wrong and everything that would come next."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -12,7 +11,7 @@ from sgdoctor.fixes.model import Basis, Plan
 from sgdoctor.fixes.plan import Knowledge, Wishes, plan_for
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.flag_edits import given_flags
-from sgdoctor.launch.model import Editable, EditState, Launch, Problem
+from sgdoctor.launch.model import Editable, Edited, EditState, Launch, Problem
 from sgdoctor.texts import Text
 from tests.fixes.samples import Words, flags_of, verdict_of, verdict_on, words
 
@@ -177,8 +176,12 @@ def test_what_has_no_place_in_the_form_is_left() -> None:
 
 def test_a_launch_that_cannot_be_edited_has_a_plan_all_the_same() -> None:
     why = Text("the engine is started inside run.sh", "引擎在 run.sh 中启动")
-    document = replace(LAUNCH, editable=Editable(EditState.NO, why))
-    made = plan(document, "dtype-float16-hybrid")
+
+    class Hidden(Words):
+        def edited(self, changes: Sequence[Change], flags: object) -> Edited:
+            raise UserError("put this in by hand: --dtype bfloat16", "请手动加上：--dtype bfloat16")
+
+    made = plan(Hidden(LAUNCH.launch, Editable(EditState.NO, why)), "dtype-float16-hybrid")
 
     assert (why, None, "") == (made.refused, made.text, made.diff)
     assert DTYPE in made.changes
@@ -186,7 +189,7 @@ def test_a_launch_that_cannot_be_edited_has_a_plan_all_the_same() -> None:
 
 def test_a_text_that_does_not_say_what_was_planned_is_never_given_out() -> None:
     class Liar(Words):
-        def edited(self, changes: Sequence[Change], flags: object) -> object:  # type: ignore[override]
+        def edited(self, changes: Sequence[Change], flags: object) -> Edited:
             return super().edited([*changes, Change("flag.set", "--trust-remote-code")], flags_of())
 
     made = plan(Liar(LAUNCH.launch), "dtype-float16-hybrid")

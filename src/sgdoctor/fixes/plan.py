@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 
 from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.errors import UserError
-from sgdoctor.fixes.diff import unified
 from sgdoctor.fixes.memory.solution import Outcome, Solution
 from sgdoctor.fixes.memory_steps import ways_of
 from sgdoctor.fixes.model import (
@@ -27,6 +26,7 @@ from sgdoctor.fixes.steps import Remedy, check_chosen, remedies_of, remedy_of
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.flag_edits import flag_edits, with_edits
 from sgdoctor.launch.model import Document, EditState, FlagTable, Launch, Problem
+from sgdoctor.launch.render import unified_diff
 from sgdoctor.texts import Text
 
 Check = Callable[[Launch], Sequence[Problem]]
@@ -37,7 +37,6 @@ Solver = Callable[[Launch], Solution]
 
 _BAD: Final = frozenset({"fatal", "error"})
 _SAFETY: Final = ("safe", "unsafe", "manual")
-_NOT_EDITABLE: Final = Text("it cannot be edited safely", "无法安全地修改")
 _NOT_AS_MEANT: Final = Text("the new text would not have said exactly what is planned", "新的文本与计划不完全一致")
 
 
@@ -67,6 +66,7 @@ class Knowledge(NamedTuple):
         solve: knows the card and the model; None if nobody does.
         further: steps that come from elsewhere (generated patches), and the files that they need.
         files: of ``further``.
+        file: name of the document's file, for the diff; empty for the name of the document.
     """
 
     flags: FlagTable
@@ -76,6 +76,7 @@ class Knowledge(NamedTuple):
     solve: Solver | None = None
     further: Sequence[Step] = ()
     files: Sequence[WrittenFile] = ()
+    file: str = ""
 
 
 def plan_for(document: Document, known: Knowledge, wishes: Wishes = NO_WISHES) -> Plan:
@@ -230,13 +231,12 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
     changes = [change for step in maker.steps for change in step.changes]
     after, text, refused = maker.launch, None, None
     left = list(maker.left)
-    if changes and document.editable.state is EditState.NO:
-        refused = document.editable.why or _NOT_EDITABLE
-    elif changes:
+    if changes:
         try:
             edited = document.edited(changes, known.flags)
         except UserError as error:
-            refused = error.message
+            uneditable = document.editable.why if document.editable.state is EditState.NO else None
+            refused = uneditable or error.message
         else:
             left += [Left(change, why) for change, why in edited.left]
             # Whatever the form, its new text must say exactly what was planned.
@@ -252,7 +252,7 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
         before=document.launch,
         after=after,
         text=text,
-        diff="" if text is None else unified(document.text, text, document.name),
+        diff="" if text is None else unified_diff(document.text, text, known.file or document.name),
         safety=max((step.safety for step in maker.steps), key=_SAFETY.index, default="safe"),
         predicted_before=maker.before.now if maker.before else None,
         predicted=solved.now if solved else None,

@@ -47,6 +47,7 @@ rules: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/sgdoctor rules docs docs/rules
 	$(BIN)/sgdoctor rules schema > rules/schema.json
+	$(BIN)/python tools/healthy_lines.py
 	$(BIN)/python tools/readme_output.py
 	$(BIN)/python tools/key_tables.py
 	$(BIN)/python tools/pictures.py

@@ -130,6 +130,29 @@ def test_a_draft_follows_the_schema_and_is_a_mistake_until_its_texts_are_replace
     assert "至少 6 个字符" in (tmp_path / "drafts" / "zweite.yaml").read_text("utf-8")
 
 
+def test_a_draft_begins_with_a_line_of_a_log(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(
+        'fine\nTraceback (most recent call last):\n  File "a.py", line 3, in f\n'
+        "FluxError: the flux of 12 units is out of range, api_key=sk-secret123456\n",
+        "utf-8",
+    )
+    code, _ = sgdoctor(capsys, "new", "flux", "--family", "runtime", "--from", f"{log}:4", "--dir", "drafts")
+    written = tmp_path / "drafts" / "flux.yaml"
+    source, _ = load_file(written)
+    tested, _ = sgdoctor(capsys, "test", str(written))
+    outside, complaint = sgdoctor(capsys, "new", "flux2", "--family", "runtime", "--from", f"{log}:5")
+    nowhere, _ = sgdoctor(capsys, "new", "flux2", "--family", "runtime", "--from", str(log))
+
+    assert (code, tested) == (0, 0)
+    assert source is not None
+    assert source.plain["match"][0]["event"] == "traceback"
+    assert source.plain["match"][0]["literals"] == ["units is out of range, api_key=sk"]
+    assert "sk-secret123456" not in written.read_text("utf-8")
+    assert (outside, nowhere) == (2, 2)
+    assert "has no line 5" in complaint
+
+
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     code, output = sgdoctor(capsys, "schema")
 

@@ -30,6 +30,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "编号、名称、文件或目录；不给则为全部规则",
     ),
     "new.name": ("name of the rule, lower-case words joined by -", "规则名称，小写单词用 - 连接"),
+    "new.from": ("begin with what stands on this line of a log", "以日志中这一行的内容为起点"),
     "new.dir": ("folder for the file; default: your rules folder", "文件所在目录；默认为您的规则目录"),
     "docs.dir": ("folder for the pages", "页面所在目录"),
     "count": ("rules: {count}, muted: {muted}", "{count} 条规则，{muted} 条已静音"),

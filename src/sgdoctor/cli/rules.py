@@ -43,6 +43,7 @@ def configure(parser: "Parser") -> None:
         added[name].add_argument("rules", nargs="*", metavar="RULE|PATH", help=words(lang, "selection"))
     added["new"].add_argument("name", metavar="NAME", help=words(lang, "new.name"))
     added["new"].add_argument("--family", choices=families, required=True, help=words(lang, "family"))
+    added["new"].add_argument("--from", dest="log", metavar="LOG:LINE", help=words(lang, "new.from"))
     added["new"].add_argument("--dir", metavar="DIR", help=words(lang, "new.dir"))
     added["docs"].add_argument("dir", metavar="DIR", help=words(lang, "docs.dir"))
 
@@ -272,12 +273,14 @@ def _schema(_arguments: argparse.Namespace, _lang: str) -> int:
 def _new(arguments: argparse.Namespace, lang: str) -> int:
     import re
 
-    from sgdoctor.cli.rule_draft import draft
+    from sgdoctor.cli.rule_draft import Example, draft, example_of
     from sgdoctor.rules.locate import built_in_dir, user_rules_dir
     from sgdoctor.rules.vocabulary import FAMILIES
 
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", arguments.name):
         return _fail(lang, "new.kebab", given=arguments.name)
+    # Before anything is written: the log may not be there.
+    example = example_of(arguments.log) if arguments.log else Example()
     digit = next(digit for digit, family in FAMILIES.items() if family == arguments.family)
     loaded = _loaded()
     taken = {source.model.id for source in loaded.every()} | set(loaded.muted)
@@ -289,7 +292,7 @@ def _new(arguments: argparse.Namespace, lang: str) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
-            file.write(draft(free, arguments.name, built_in_dir() / "schema.json", lang))
+            file.write(draft(free, arguments.name, built_in_dir() / "schema.json", lang, example))
     except FileExistsError:
         return _fail(lang, "new.exists", path=path)
     except OSError as error:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from sgdoctor.engines.base import Fact, Phase
+from sgdoctor.engines.base import Fact, Phase, PhaseName
 from sgdoctor.launch.change import Change
 from sgdoctor.rules.model import Confidence, Rule, Severity
 from sgdoctor.texts import Text
@@ -103,6 +103,32 @@ class Notice(NamedTuple):
     occurrences: int
 
 
+class Resembling(NamedTuple):
+    """A rule that is worded like a failure, and did not match it.
+
+    Attributes:
+        rule: its id.
+        title: its title as the rule words it, names not filled in.
+    """
+
+    rule: str
+    title: Text
+
+
+class Unknown(NamedTuple):
+    """What stands around a failure that no rule knows.
+
+    Attributes:
+        phase: in which it happened; None before the first one.
+        unusual: lines in front of it that no healthy start has, in log order.
+        resembling: rules that are worded alike, the most alike first.
+    """
+
+    phase: PhaseName | None
+    unusual: tuple[Evidence, ...]
+    resembling: tuple[Resembling, ...]
+
+
 class Verdict(NamedTuple):
     """The answer for one attempt.
 
@@ -123,6 +149,7 @@ class Verdict(NamedTuple):
         slow_rules: ids of rules whose patterns ran out of time on this log, and were left out.
         would_decide: what would tell what this log does not; None where nothing is missing.
         closing: state and summary as one sentence; None stands for the one in front of the other.
+        unknown: what stands around ``unexplained``; None where that is None.
     """
 
     state: State
@@ -141,3 +168,4 @@ class Verdict(NamedTuple):
     slow_rules: tuple[str, ...] = ()
     would_decide: Text | None = None
     closing: Text | None = None
+    unknown: Unknown | None = None

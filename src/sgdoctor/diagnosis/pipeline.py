@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sgdoctor.diagnosis.course import Course
 from sgdoctor.diagnosis.evidence import Data, Quotes
 from sgdoctor.diagnosis.explain import explain
-from sgdoctor.diagnosis.model import Verdict
+from sgdoctor.diagnosis.model import Unknown, Verdict
 from sgdoctor.diagnosis.verdict import LiveClock, Place, judge
 from sgdoctor.engines.sglang import SGLANG
 from sgdoctor.logs.event import Event
@@ -140,7 +140,21 @@ def judge_attempt(
     course = Course.of(events, reading)
     engine = SGLANG.name if reading.recognised else ""
     verdict = judge(explain(hits, course), course, quotes, place, engine=engine, live=live, ended=ended, redact=redact)
+    if verdict.unexplained is not None:
+        verdict = verdict._replace(unknown=_unknown(verdict, course, base, quotes))
     return Judged(verdict._replace(slow_rules=tuple(sorted(slow))), hits)
+
+
+def _unknown(verdict: Verdict, course: Course, base: RuleBase, quotes: Quotes) -> Unknown | None:
+    """What stands around the failure that is not explained."""
+    from sgdoctor.diagnosis.unknown import investigate  # noqa: PLC0415 - most failures are known
+
+    assert verdict.unexplained is not None
+    number = verdict.unexplained.line
+    failure = next((event for event in course.events if event.line.number == number), None)
+    if failure is None:
+        return None
+    return investigate(failure, course, base, quotes, explained={notice.line for notice in verdict.notices})
 
 
 def _lines_of_large(data: Data, base: RuleBase, *, all_attempts: bool) -> tuple[list[Line], int]:

@@ -176,9 +176,9 @@ def undetermined(first: Diagnosis | None, line: int | None, *, failed: bool, rec
 WHOLE_LOG: Final = Text(*MESSAGES["report.would_decide"])
 NEW_FAILURE: Final = Text(
     "The log is complete, so this failure is new to sgdoctor. `sgdoctor diagnose --format md FILE` writes a report for "
-    "an issue; `sgdoctor rules new NAME` begins a rule of your own.",
-    "日志是完整的，所以这是 sgdoctor 还不认识的故障。`sgdoctor diagnose --format md FILE` 可生成用于提交 issue 的报告；"
-    "`sgdoctor rules new NAME` 可开始编写您自己的规则。",
+    "an issue.",
+    "日志是完整的，所以这是 sgdoctor 还不认识的故障。`sgdoctor diagnose --format md FILE` 可生成用于提交 issue 的"
+    "报告。",
 )
 EMPTY: Final = Text("The log is empty.", "日志是空的。")
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, Notice, Verdict
+from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, Notice, Unknown, Verdict
 from sgdoctor.engines.base import Fact, Phase
 from sgdoctor.report.redact import HIDDEN, Redactor, is_secret_field, redactor_for
 from sgdoctor.texts import Text
@@ -45,6 +45,7 @@ class _Writer:
             "diagnoses": [self._diagnosis(diagnosis) for diagnosis in verdict.diagnoses],
             "notices": [self._notice(notice) for notice in verdict.notices],
             "unexplained": self._evidence(verdict.unexplained) if verdict.unexplained else None,
+            "unknown": self._unknown(verdict.unknown) if verdict.unknown else None,
             "facts": self._facts(verdict.facts),
             "phases": [_phase(phase) for phase in verdict.phases],
             "would_decide": self._text(verdict.would_decide) if verdict.would_decide else None,
@@ -61,6 +62,13 @@ class _Writer:
             "text": self._hide(evidence.text),
             "before": [{"line": number, "text": self._hide(text)} for number, text in evidence.before],
             "after": [{"line": number, "text": self._hide(text)} for number, text in evidence.after],
+        }
+
+    def _unknown(self, unknown: Unknown) -> dict[str, Any]:
+        return {
+            "phase": unknown.phase.value if unknown.phase else None,
+            "unusual": [self._evidence(evidence) for evidence in unknown.unusual],
+            "resembling": [{"rule": each.rule, "title": self._text(each.title)} for each in unknown.resembling],
         }
 
     def _diagnosis(self, diagnosis: Diagnosis) -> dict[str, Any]:

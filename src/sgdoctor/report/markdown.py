@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from sgdoctor import __version__
-from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, State, Verdict
+from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, State, Unknown, Verdict
 from sgdoctor.diagnosis.wording import phase_label, state_label
 from sgdoctor.messages import say
 from sgdoctor.patterns import lazy_pattern
@@ -56,11 +56,26 @@ class _Page:
             key = "report.unexplained" if undetermined else "report.unexplained_exception"
             self._add(f"### {say(self._lang, key)}")
             self._quote(verdict.unexplained)
+        if verdict.unknown is not None:
+            self._unknown(verdict.unknown)
         self._phases(verdict)
         self._facts(verdict)
         footer = "report.footer" if self._redact else "report.footer_plain"
         self._add(f"<sub>{say(self._lang, footer, version=__version__)}</sub>")
         return "\n".join(self._lines).rstrip() + "\n"
+
+    def _unknown(self, unknown: Unknown) -> None:
+        if unknown.phase is not None:
+            phase = phase_label(unknown.phase).in_language(self._lang)
+            self._add(say(self._lang, "report.unknown_phase", phase=phase))
+        if unknown.unusual:
+            self._add(f"**{say(self._lang, 'report.unusual')}**")
+            texts = [f"{each.line}  {self._hide(printable(each.text))}" for each in unknown.unusual]
+            fence = _fence(texts)
+            self._add("\n".join([f"{fence}text", *texts, fence]))
+        if unknown.resembling:
+            self._add(f"**{say(self._lang, 'report.resembling')}**")
+            self._add("\n".join(f"- `{each.rule}` {self._text(each.title)}" for each in unknown.resembling))
 
     def _diagnosis(self, diagnosis: Diagnosis) -> None:
         self._add(f"### {self._text(diagnosis.title)}")

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text as Styled
 
-from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, Notice, State, Verdict
+from sgdoctor.diagnosis.model import Diagnosis, Evidence, Fix, Notice, State, Unknown, Verdict
 from sgdoctor.diagnosis.wording import phase_label
 from sgdoctor.engines.base import Fact
 from sgdoctor.messages import say
@@ -76,6 +76,8 @@ class _Card(Canvas):
                 self._further(diagnosis)
         if verdict.unexplained is not None:
             self._unexplained(verdict.unexplained, verdict.state)
+        if verdict.unknown is not None and verdict.unexplained is not None:
+            self._unknown(verdict.unknown, verdict.unexplained.line)
         self._notices(verdict.notices)
         if verdict.slow_rules:
             rules = ", ".join(map(printable, verdict.slow_rules))
@@ -173,6 +175,24 @@ class _Card(Canvas):
         key = "report.unexplained" if state is State.UNDETERMINED else "report.unexplained_exception"
         self.line(Styled(f"{self.glyphs.unknown} ", style="bold magenta") + Styled(say(self.lang, key), style="bold"))
         self._quotes((evidence,))
+
+    def _unknown(self, unknown: Unknown, line: int) -> None:
+        if unknown.phase is not None:
+            phase = phase_label(unknown.phase).in_language(self.lang)
+            self.line(Styled(say(self.lang, "report.unknown_phase", phase=phase)), 2)
+        if unknown.unusual:
+            self.blank()
+            self.section("report.unusual")
+            width = len(str(unknown.unusual[-1].line))
+            for evidence in unknown.unusual:
+                self._quote(evidence.line, evidence.text, 2, width=width, proof=False)
+        if unknown.resembling:
+            self.blank()
+            self.section("report.resembling")
+            for each in unknown.resembling:
+                self.line(self.styled(self._text(each.title)), 4, Styled(f"{each.rule} ", style="dim"))
+        self.blank()
+        self.line(Styled(say(self.lang, "report.make_rule", line=line), style="dim"), 2)
 
     def _notices(self, notices: Sequence[Notice]) -> None:
         harmless = [notice for notice in notices if notice.severity is Severity.BENIGN]

@@ -125,6 +125,7 @@ class Answer(Drawing):
             (
                 snapshot.verdict.summary,
                 snapshot.verdict.unexplained,
+                snapshot.verdict.unknown,
                 snapshot.verdict.would_decide,
                 snapshot.ready_in,
             )
@@ -205,7 +206,7 @@ def answer_lines(view: View, width: int) -> list[Content]:
         key = "report.unexplained" if verdict.state is State.UNDETERMINED else "report.unexplained_exception"
         lines = wrap(styled(say(lang, key), "bold"), width, first=styled("? ", f"bold {ODD}"))
         lines += quote_lines(verdict.unexplained, view, width, rows=4, context=True)
-        return [*lines, *_would_decide(verdict, lang, width), BLANK]
+        return [*lines, *unknown_lines(verdict, view, width), *_would_decide(verdict, lang, width), BLANK]
     if view.diagnoses:
         return []
     if kind is Pill.UNKNOWN:
@@ -220,6 +221,26 @@ def answer_lines(view: View, width: int) -> list[Content]:
     if snapshot.ready_in is not None:
         lines += [BLANK, *wrap(styled(ready_text(snapshot.ready_in, lang)), width, first=Content("  "))]
     return [*lines, BLANK]
+
+
+def unknown_lines(verdict: Verdict, view: View, width: int) -> list[Content]:
+    """What stands around a failure that no rule knows."""
+    unknown, lang = verdict.unknown, view.lang
+    if unknown is None:
+        return []
+    lines: list[Content] = []
+    if unknown.unusual:
+        lines += [BLANK, *wrap(styled(say(lang, "report.unusual"), "bold"), width, first=Content("  "))]
+        digits = len(str(unknown.unusual[-1].line))
+        for evidence in unknown.unusual:
+            number = Content.assemble((f"    {evidence.line:>{digits}}", MUTED), (" │ ", MUTED))
+            lines.append(cut(number + plain(view.hide(evidence.text)), width))
+    if unknown.resembling:
+        lines += [BLANK, *wrap(styled(say(lang, "report.resembling"), "bold"), width, first=Content("  "))]
+        for each in unknown.resembling:
+            title = prose(each.title.in_language(lang))
+            lines += wrap(title, width, first=Content.assemble((f"    {each.rule} ", MUTED)))
+    return lines
 
 
 def _would_decide(verdict: Verdict, lang: str, width: int) -> list[Content]:

@@ -1,0 +1,1 @@
+"""Checks of a launch before its first start."""

@@ -1,0 +1,194 @@
+"""What checks look at, and what they answer."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar, Protocol
+
+from sgdoctor.launch.change import Change
+from sgdoctor.launch.model import Document, FlagTable, Launch
+from sgdoctor.texts import Text
+
+
+class Status(StrEnum):
+    """The answer of a check in one word."""
+
+    PASS = "pass"  # noqa: S105 - not a password
+    WARN = "warn"
+    FAIL = "fail"
+    SKIPPED = "skipped"
+
+
+class Area(StrEnum):
+    """What a check is about; reports group by it, in this order."""
+
+    HOST = "host"
+    LAUNCH = "launch"
+    COMMAND = "command"
+    MODEL = "model"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found out.
+
+    Attributes:
+        status: how it is.
+        title: in one line; of a check that was skipped why.
+        evidence: the words, file, line or number that it rests on; empty where the title says it.
+        where: the place in the launch, such as ``line 14``; None if it has none.
+        prevents: id of the rule that a start would have hit; None where there is none.
+        changes: what puts it right.
+        detail: one or two sentences more.
+        phase: in which the start would have died; None where it would not have died.
+        remote: whether the fact belongs to another host than this one.
+    """
+
+    status: Status
+    title: Text
+    evidence: str = ""
+    where: Text | None = None
+    prevents: str | None = None
+    changes: tuple[Change, ...] = ()
+    detail: Text | None = None
+    phase: str | None = None
+    remote: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CardFacts:
+    """One card of the host, real or simulated; sizes in MiB.
+
+    Attributes:
+        number: as NVML counts.
+        name: such as ``NVIDIA GeForce RTX 3090``.
+        sm: compute capability times ten, such as 86.
+        total_mib: all of its memory.
+        free_mib: free now; of a simulated card what is free on an idle one.
+        holders: who holds memory there: name and MiB.
+    """
+
+    number: int
+    name: str
+    sm: int | None
+    total_mib: float
+    free_mib: float
+    holders: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """What is known of the machine that would run the container; None and empty for what is not.
+
+    Attributes:
+        remote: whether Docker runs on another machine than this program: facts of files and cards are then not its.
+        driver: version of the NVIDIA driver.
+        driver_cuda: newest CUDA version that it serves, such as ``12.8``.
+        cards: in NVML's order.
+        cards_reason: why there are none.
+        simulated: whether the cards are those that the user named.
+        docker: answer of ``/info``; None without Docker.
+        docker_reason: why there is none.
+        containers: names, ids, states and published ports, as the API lists them.
+        memory_mib: RAM in all, and available now.
+        disk_free_gib: free space by folder: the root of Docker, caches.
+        wsl: whether this is WSL 2.
+    """
+
+    remote: bool = False
+    driver: str | None = None
+    driver_cuda: str | None = None
+    cards: tuple[CardFacts, ...] = ()
+    cards_reason: Text | None = None
+    simulated: bool = False
+    docker: dict[str, Any] | None = None
+    docker_reason: Text | None = None
+    containers: tuple[dict[str, Any], ...] = ()
+    memory_total_mib: float | None = None
+    memory_available_mib: float | None = None
+    disk_free_gib: dict[str, float] = field(default_factory=dict)
+    wsl: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFacts:
+    """What is known of the image.
+
+    Attributes:
+        name: as the launch names it.
+        present: whether it is on the host; None if nobody could be asked.
+        config: its inspection (``Config``, ``Architecture``, ``Size`` ...); None if unknown.
+        sglang: version in it; None if unknown.
+        cuda: version that it is made for, such as ``12.9``; None if unknown.
+        packages: versions of Python packages in it that could be read.
+    """
+
+    name: str
+    present: bool | None = None
+    config: dict[str, Any] | None = None
+    sglang: str | None = None
+    cuda: str | None = None
+    packages: dict[str, str] = field(default_factory=dict)
+
+
+class ModelFolder(Protocol):
+    """A model on disk, as the model checks read it (``preflight.model_folder``)."""
+
+    path: str
+    config: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Everything that checks may look at. They ask nobody else.
+
+    Attributes:
+        document: the launch as it is written; None where only the host is checked.
+        launch: what it says.
+        host: the machine.
+        image: None without a launch or an image.
+        model: the model folder; None if it is not here, see ``model_reason``.
+        model_reason: why there is no model folder to look at.
+        version: of SGLang; None if unknown.
+        flags: flags of that version.
+        answers: results of probes that were allowed to start something (``--deep``), by name.
+    """
+
+    host: HostFacts
+    document: Document | None = None
+    launch: Launch | None = None
+    image: ImageFacts | None = None
+    model: ModelFolder | None = None
+    model_reason: Text | None = None
+    version: str | None = None
+    flags: FlagTable | None = None
+    answers: dict[str, str] = field(default_factory=dict)
+
+
+class Check(Protocol):
+    """One check: one class in one file of ``preflight.checks``.
+
+    Attributes:
+        id: in kebab case.
+        area: where it is listed.
+        title: what is checked, in a few words.
+    """
+
+    id: ClassVar[str]
+    area: ClassVar[Area]
+    title: ClassVar[Text]
+
+    def findings(self, situation: Situation) -> Iterable[Finding]:
+        """What is found; one finding or more. Nothing means that the check has no say here.
+
+        It reads the situation and files of the model, starts nothing, and never raises for what it finds.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A check and its findings."""
+
+    check: Check
+    findings: Sequence[Finding]

@@ -162,7 +162,7 @@ def test_what_is_to_be_known_of_an_edit(script: str, words: str) -> None:
         (["sh", "-c", "sglang serve '--a"], "unbalanced-quotes", "line 1: ' is not closed"),
         (["sh", "-c", "bash -c 'sglang serve --a'"], "shell-in-shell", "inside another shell"),
         (["bash", "-c", "python3", "-m", "sglang.launch_server"], "shell-takes-one-word", "one word"),
-        (["sh", "-c", "echo sglang serve"], "", "inside echo"),
+        (["sh", "-c", "echo sglang serve"], "", "no command in it"),
     ],
 )
 def test_what_is_refused(command: list[str], name: str, words: str) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.engine_words import MENTION, OPTIONS_VARIABLE, EngineAt, engine_at, shell_script_at
+from sgdoctor.launch.engine_words import MENTION, OPTIONS_VARIABLE, SCRIPTS, EngineAt, engine_at, shell_script_at
 from sgdoctor.launch.flag_edits import WordEdit, flag_edits, is_flag, with_edits
 from sgdoctor.launch.model import Editable, EditState, FlagTable
 from sgdoctor.launch.script import (
@@ -56,6 +56,7 @@ class Found:
         exported: ``NAME=value`` words of the same text that the command inherits.
         shell: index of the shell's script in the whole command, if ``source`` is one.
         script: the word of that script.
+        outer: words of the whole command then.
     """
 
     command: Command
@@ -65,6 +66,12 @@ class Found:
     exported: tuple[Word, ...] = ()
     shell: int | None = None
     script: Word | None = None
+    outer: tuple[Word, ...] = ()
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """The whole command, with wrappers and shell."""
+        return tuple(resolved_words(self.outer or self.command.words, self.variables))
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -198,7 +205,7 @@ def engine_in(
         return _SHELL_TAKES_ONE_WORD
     inner = engine_in_script(script.text, variables if script.expands else {})
     if isinstance(inner, Found):
-        return replace(inner, shell=shell, script=script) if inner.script is None else _SHELL_IN_SHELL
+        return _SHELL_IN_SHELL if inner.script else replace(inner, shell=shell, script=script, outer=command.words)
     return inner
 
 
@@ -226,7 +233,8 @@ def engine_in_script(source: str, variables: Mapping[str, str] | None = None) ->
     if hidden := _hidden(source, tokens, every):
         return hidden
     if not found:
-        return nothing_in([command.words[0].text for command in every if command.words][-1:])
+        scripts = [word.text for command in every for word in command.words if word.text.endswith(SCRIPTS)]
+        return nothing_in(scripts) if scripts else _NO_LAUNCH
     if len(found) > 1:
         lines = ", ".join(str(line_of(source, command.words[0].start)) for command, _ in found)
         return Refused(
@@ -241,7 +249,7 @@ def engine_in_script(source: str, variables: Mapping[str, str] | None = None) ->
 
 def nothing_in(texts: Sequence[str]) -> Refused:
     """That a command starts no engine in plain sight."""
-    program = next((text for text in texts if text.endswith((".sh", ".bash", ".py"))), texts[-1] if texts else "")
+    program = next((text for text in texts if text.endswith(SCRIPTS)), texts[-1] if texts else "")
     if not program:
         return Refused(Text("what the image itself runs is not known from here", "镜像自带的启动命令在这里无法得知"))
     return Refused(
@@ -252,6 +260,7 @@ def nothing_in(texts: Sequence[str]) -> Refused:
     )
 
 
+_NO_LAUNCH: Final = Refused(Text("no command in it starts the engine", "其中没有启动引擎的命令"))
 _SHELL_TAKES_ONE_WORD: Final = Refused(
     Text(
         "sh -c takes one word as its script, and the words behind it are lost; put the whole command in quotes",

@@ -18,6 +18,9 @@ _TALKING: Final = frozenset({"echo", "printf", "pkill", "pgrep", "grep", "cat", 
 _SCRIPT_NAME: Final = re.compile(r"launch|sglang|serve", re.IGNORECASE)
 _MODEL_FLAGS: Final = ("--model-path", "--model")
 
+SCRIPTS: Final = (".sh", ".bash", ".py")
+"""How the names of files end that may start an engine out of sight."""
+
 MENTION: Final = re.compile(r"sglang\.launch_server|\b(?:sglang|vllm)\s+serve\b|vllm\.entrypoints")
 """What a text has in it that starts an engine."""
 

@@ -90,7 +90,7 @@ def words(text: str, *, operators: bool = True) -> list[Word]:
 
 def spliced(text: str, splices: Iterable[Splice]) -> str:
     """``text`` with ``splices`` made, which must not overlap; of several at one place the later one comes later."""
-    for splice in sorted(splices, key=lambda one: (one.start, one.end), reverse=True):
+    for splice in reversed(sorted(splices, key=lambda one: (one.start, one.end))):
         text = text[: splice.start] + splice.text + text[splice.end :]
     return text
 

@@ -1,0 +1,112 @@
+"""A launch that was pasted as the engine's own command, or stands in a script without a container."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sgdoctor.errors import UserError
+from sgdoctor.launch.change import Change
+from sgdoctor.launch.commands import Found, Refused, engine_in_script, refusal
+from sgdoctor.launch.model import Editable, Edited, FlagTable, Launch, Origin, Problem
+from sgdoctor.launch.script import commands
+from sgdoctor.launch.shell import Splice, quoted, spliced, splices_inside, words
+from sgdoctor.launch.typography import REPAIR, Repaired, repaired
+from sgdoctor.texts import Text
+
+UNREADABLE: Final = frozenset({"", "unbalanced-quotes", "several-launches"})
+"""Why a text cannot be taken for one launch at all; the empty one is that none is in it."""
+
+_NO_PLACE: Final = Text("a command without a container has no place for it", "不在容器里的命令没有地方写它")
+_SUDO: Final = Text(
+    "sudo does not pass variables on; give it to the command itself", "sudo 不会传递环境变量；请直接写给命令本身"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineCommand:
+    """A command line, or a script, that starts an engine outside of containers.
+
+    Attributes:
+        name: what the user calls it.
+        text: as written.
+        plain: as it was meant.
+        found: the launch in ``plain``.
+    """
+
+    name: str
+    text: str
+    plain: Repaired
+    found: Found | Refused
+
+    @property
+    def launch(self) -> Launch:
+        """What it says."""
+        origin = Origin.SCRIPT if is_script(self.plain.text) else Origin.COMMAND
+        if isinstance(self.found, Refused):
+            return Launch(origin, ())
+        found = self.found
+        command = found.whole if found.script is not None else found.argv
+        return Launch(origin, found.argv, found.flags_at, command, found.env, engine=found.place.engine)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What people get wrong in this form, found here."""
+        return self.plain.problems
+
+    @property
+    def editable(self) -> Editable:
+        """Whether ``edited`` can work."""
+        return self.found.editable
+
+    def edited(self, changes: Sequence[Change], flags: FlagTable) -> Edited:
+        """The text with ``changes`` made and nothing else changed; see ``typography`` for what was broken before.
+
+        Raises:
+            UserError: the text cannot be edited safely; it says why and which flags to type.
+        """
+        if not changes:
+            return Edited(self.text, self.launch)
+        if isinstance(self.found, Refused):
+            raise refusal(self.found.why, changes)
+        splices = [*self.found.splices(changes, flags)]
+        left = []
+        for change in changes:
+            match change.kind:
+                case "env.set" if change.name not in self.found.assigned:
+                    if self.found.command.words[0].text == "sudo":
+                        left.append((change, _SUDO))
+                    else:
+                        splices.append(self._new_assignment(change))
+                case "flag.set" | "flag.unset" | "env.set" | "env.unset" | "text.repair":
+                    pass
+                case _:
+                    left.append((change, _NO_PLACE))
+        if not splices and REPAIR not in changes:
+            return Edited(self.text, self.launch, tuple(left))
+        if self.found.script is not None:
+            splices = splices_inside(self.found.script, splices)
+        new = read_engine_command(spliced(self.plain.text, splices), self.name)
+        return Edited(new.text, new.launch, tuple(left))
+
+    def _new_assignment(self, change: Change) -> Splice:
+        assert isinstance(self.found, Found)
+        place = self.found.command.words[0].start
+        return Splice(place, place, f"{change.name}={quoted(change.value or '')} ")
+
+
+def read_engine_command(text: str, name: str = "command") -> EngineCommand:
+    """The launch in a pasted command line or a script; a prompt before it is passed over.
+
+    Raises:
+        UserError: the text starts no engine, or more than one, or quotes in it do not close.
+    """
+    plain = repaired(text)
+    found = engine_in_script(plain.text)
+    if isinstance(found, Refused) and found.id in UNREADABLE:
+        raise UserError(f"{name}: {found.why.en}", f"{name}：{found.why.zh}")
+    return EngineCommand(name, text, plain, found)
+
+
+def is_script(text: str) -> bool:
+    """Whether a shell text has more in it than one command."""
+    return text.startswith("#!") or len(commands(words(text))) > 1

@@ -62,6 +62,9 @@ def pinned_transformers(sglang: str | None) -> str | None:
 REGISTERS_QWEN3_ASR: Final = Range("sglang", (0, 5, 11), (0, 5, 20))
 """srt/configs/qwen3_asr.py registers without ``exist_ok=True`` (0.5.20 and later give it)."""
 
+CALLS_BY_KEYWORD: Final = Range("sglang", (0, 5, 20))
+"""``AutoConfig.register(..., exist_ok=True)`` in srt/configs: 0.5.20 and later."""
+
 HAS_QWEN3_ASR: Final = Range("transformers", (5, 13), (6,))
 """models/auto/auto_mappings.py has ``qwen3_asr`` since 5.13.0; 5.12.1 has not."""
 

@@ -6,6 +6,7 @@
 import contextlib
 import json
 import os
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -78,6 +79,10 @@ class Recipe:
 
 _MODEL_27B = "/models/huggingface/cyankiwi/Qwen3.6-27B-AWQ-INT4"
 _MODEL_35B = "/models/huggingface/selode-ai/Qwen-3.6-35B-A3B-VRAP-4-bit-AWQ-21.2GB"
+_SCRIPT = (
+    f"cd /sgl-workspace && python3 -m sglang.launch_server --model-path {_MODEL_27B} "
+    "--mem-fraction-static ${MEM:-0.88} 2>&1 | tee /logs/sgl.log"
+)
 _SERVE = ("python3", "-m", "sglang.launch_server")
 
 
@@ -151,8 +156,7 @@ def recipes(folder: Path) -> Mapping[str, Recipe]:
         "in-a-shell": Recipe(
             (
                 *("--gpus", "all", "--entrypoint", "bash", IMAGE, "-c"),
-                f"cd /sgl-workspace && python3 -m sglang.launch_server --model-path {_MODEL_27B} "
-                "--mem-fraction-static ${MEM:-0.88} 2>&1 | tee /logs/sgl.log",
+                _SCRIPT,
             )
         ),
         "flags-alone": Recipe(("--gpus", "all", IMAGE, "--model-path", "/models/m", "--port", "30000")),
@@ -224,8 +228,13 @@ def command(host: PrivateDockerd, *words: str) -> str:
     Raises:
         RuntimeError: it failed, with what it said.
     """
+    return shell(host, shlex.join(["docker", *words]))
+
+
+def shell(host: PrivateDockerd, text: str) -> str:
+    """What a shell command with docker commands in it prints; raises as ``command``."""
     done = subprocess.run(
-        ["docker", *words],
+        ["sh", "-c", text],
         env=os.environ | {"DOCKER_HOST": host.url},
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -234,7 +243,7 @@ def command(host: PrivateDockerd, *words: str) -> str:
         check=False,
     )
     if done.returncode:
-        raise RuntimeError(f"docker {' '.join(words)}: {done.stderr}")
+        raise RuntimeError(f"{text}: {done.stderr}")
     return done.stdout
 
 

@@ -119,12 +119,23 @@ class Client:
             RefusedError: it does not want to.
             CancelledError: ``cancel`` was called.
         """
-        try:
-            return _look(self._json(f"/containers/{name}/json"))
-        except RefusedError as error:
-            if error.status == 404:
-                return None
-            raise
+        data = self.container_data(name)
+        return None if data is None else _look(data)
+
+    def container_data(self, name: str) -> dict[str, Any] | None:
+        """All that the engine says of a container; None if there is none; raises as ``inspect``."""
+        return self._data(f"/containers/{name}/json")
+
+    def image_data(self, name: str) -> dict[str, Any] | None:
+        """All that the engine says of an image by name or id; None if there is none; raises as ``inspect``."""
+        return self._data(f"/images/{name}/json")
+
+    def api_version(self) -> tuple[int, int]:
+        """Version of the engine's API that is spoken; raises as ``inspect``."""
+        if not self._version:
+            self._version = self._negotiate()
+        major, _, minor = self._version.partition(".")
+        return int(major), int(minor)
 
     def containers(self, service: str = "") -> list[Listed]:
         """Containers, running or not, running ones first and the newest of each kind first; raises as ``inspect``.
@@ -185,6 +196,15 @@ class Client:
             # RFC 3339 makes the API fail, and whole seconds would repeat lines.
             query["since"] = seconds_and_nanos(since)
         return self._open(f"/containers/{container_id}/logs", query)
+
+    def _data(self, path: str) -> dict[str, Any] | None:
+        try:
+            data: dict[str, Any] = self._json(path)
+        except RefusedError as error:
+            if error.status == 404:
+                return None
+            raise
+        return data
 
     def _json(self, path: str, query: Mapping[str, str] | None = None) -> Any:
         text = self._text(path, query)

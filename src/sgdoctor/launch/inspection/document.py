@@ -18,7 +18,6 @@ from sgdoctor.launch.model import Editable, Edited, EditState, FlagTable, Launch
 from sgdoctor.launch.render import docker_run
 from sgdoctor.texts import Text
 
-
 _OF_FLAGS: Final = frozenset({"flag.set", "flag.unset"})
 _PROGRAM: Final = "docker.command"
 

@@ -1,0 +1,311 @@
+"""Entrypoint and command of a service as words, and edits of words as splices of the file."""
+
+from collections.abc import Iterable
+from collections.abc import Sequence as SequenceABC
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Final
+
+from sgdoctor.errors import UserError
+from sgdoctor.launch.compose import shellwords
+from sgdoctor.launch.compose.interpolation import Reference
+from sgdoctor.launch.compose.layers import Layer, Place, span
+from sgdoctor.launch.compose.lines import (
+    CannotSpliceError,
+    indentation,
+    line_end,
+    line_start,
+    newline_of,
+    next_line,
+)
+from sgdoctor.launch.compose.nodes import is_in_flow, item_removed, items_added, style_of
+from sgdoctor.launch.compose.scalars import layer_of, written
+from sgdoctor.launch.compose.syntax import Scalar, Sequence
+from sgdoctor.launch.compose.texts import replaced_text
+from sgdoctor.launch.compose.values import Fields, Items, Text, Value
+from sgdoctor.launch.flag_edits import WordEdit
+from sgdoctor.launch.shell import Splice
+
+_NEWLINE: Final = "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandWord:
+    """One argument.
+
+    Attributes:
+        text: as the container gets it.
+        value: the scalar that it stands in.
+        shell: its place in that scalar's text where Compose splits it; None for an item of a list.
+    """
+
+    text: str
+    value: Text
+    shell: shellwords.Word | None
+
+    @property
+    def shown(self) -> Place:
+        """Its span in the text of the scalar with variables in place."""
+        return Place(self.shell.start, self.shell.end) if self.shell else Place(0, len(self.text))
+
+    @property
+    def references(self) -> list[Reference]:
+        """The variables in it."""
+        return self.value.interpolated.references_in(*self.shown)
+
+    @property
+    def line(self) -> int:
+        """Number of the line of the file where it begins."""
+        node, text = self.value.node, self.value.file.text
+        layer = layer_of(node, text)
+        if layer is None:
+            return node.line
+        at, _ = span(*self.shown, (self.value.interpolated.layer, layer))
+        return text.count("\n", 0, at) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class CommandPart:
+    """What ``entrypoint`` or ``command`` says.
+
+    Attributes:
+        key: which of the two.
+        value: as written; None where it is not.
+        words: the arguments.
+        cut_at: index, in the text of the scalar, of the operator behind which Compose drops everything.
+    """
+
+    key: str
+    value: Value | None
+    words: tuple[CommandWord, ...] = ()
+    cut_at: int | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The values of the words."""
+        return tuple(word.text for word in self.words)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is written as a list of words."""
+        return isinstance(self.value, Items)
+
+
+def command_part(key: str, value: Value | None) -> CommandPart:
+    """The words of ``entrypoint`` or ``command``.
+
+    Raises:
+        UserError: it is something that Compose refuses.
+    """
+    if isinstance(value, Text):
+        try:
+            found = shellwords.split(value.text)
+        except shellwords.SplitError as error:
+            char = value.text[error.at]
+            line = _line_of(value, error.at)
+            what_en, what_zh = {
+                "(": ("a bracket outside of quotes", "引号外的括号"),
+                ")": ("a bracket outside of quotes", "引号外的括号"),
+                "\\": ("a backslash at the end", "末尾的反斜杠"),
+            }.get(char, (f"the quote {char} is not closed", f"引号 {char} 没有结束"))
+            name = value.file.name
+            raise UserError(
+                f"{name}:{line}: {what_en} in `{key}`; Compose refuses it",
+                f"{name} 第 {line} 行：`{key}` 中{what_zh}；Compose 会拒绝",
+            ) from None
+        return CommandPart(key, value, tuple(CommandWord(word.text, value, word) for word in found.words), found.cut_at)
+    if isinstance(value, Items):
+        words = []
+        for item in value.items:
+            if not isinstance(item, Text):
+                name, line = item.file.name, item.node.line
+                raise UserError(
+                    f"{name}:{line}: an argument of `{key}` has to be a text; put it in quotes",
+                    f"{name} 第 {line} 行：`{key}` 的参数必须是文本；请加引号",
+                )
+            words.append(CommandWord(item.text, item, None))
+        return CommandPart(key, value, tuple(words))
+    if isinstance(value, Fields):
+        name, line = value.file.name, value.node.line
+        raise UserError(
+            f"{name}:{line}: `{key}` has to be a text or a list", f"{name} 第 {line} 行：`{key}` 应为文本或列表"
+        )
+    return CommandPart(key, None)
+
+
+def script_splices(word: CommandWord, splices: Iterable[Splice]) -> list[list[Splice]]:
+    """Changes inside one word as splices of the file."""
+    found: list[list[Splice]] = []
+    for splice in splices:
+        try:
+            found.append(replaced_text(word.value, splice.start, splice.end, splice.text, word.shell))
+        except CannotSpliceError:
+            # A scalar that folds has no place for the line break with which a script would go on.
+            flat = " ".join(splice.text.replace("\\\n", " ").split())
+            lead = " " if splice.text[:1].isspace() or splice.text[:1] == "\\" else ""
+            found.append(replaced_text(word.value, splice.start, splice.end, lead + flat, word.shell))
+    return found
+
+
+def word_splices(part: CommandPart, edits: SequenceABC[WordEdit]) -> list[Splice]:
+    """Edits of the words of one part as splices of its file.
+
+    Raises:
+        CannotSpliceError: there is no safe place for them.
+        VariableError: a word comes from a variable.
+    """
+    write = _list_splices if isinstance(part.value, Items) else _string_splices
+    return [splice for edit in edits for splice in write(part, edit)]
+
+
+def _pieces(old: SequenceABC[str], new: SequenceABC[str]) -> Iterable[tuple[int, int, int, int]]:
+    """Parts of ``old`` and ``new`` that differ, as half-open index pairs."""
+    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield a, b, c, d
+
+
+def _list_splices(part: CommandPart, edit: WordEdit) -> list[Splice]:
+    value = part.value
+    assert isinstance(value, Items)
+    text, node = value.file.text, value.node
+    in_flow = node.flow or is_in_flow(_root(value), node)
+    splices: list[Splice] = []
+    for a, b, c, d in _pieces(part.texts[edit.start : edit.end], edit.words):
+        paired = min(b - a, d - c)
+        first = edit.start + a
+        for offset in range(paired):
+            word = part.words[first + offset]
+            if node.items[first + offset] is not word.value.node:
+                raise CannotSpliceError
+            splices += replaced_text(word.value, 0, len(word.text), edit.words[c + offset], None)
+        splices += [item_removed(text, node, index) for index in range(first + paired, edit.start + b)]
+        if extra := edit.words[c + paired : d]:
+            at = first + paired
+            like = style_of(node.items[at - 1] if at else node.items[0] if node.items else None)
+            items = [written(new.replace("$", "$$"), like=like, in_flow=in_flow) for new in extra]
+            splices.append(items_added(text, node, at, items))
+    return splices
+
+
+def _string_splices(part: CommandPart, edit: WordEdit) -> list[Splice]:
+    splices: list[Splice] = []
+    for a, b, c, d in _pieces(part.texts[edit.start : edit.end], edit.words):
+        paired = min(b - a, d - c)
+        first = edit.start + a
+        for offset in range(paired):
+            word = part.words[first + offset]
+            assert word.shell is not None
+            splices += replaced_text(word.value, 0, len(word.text), edit.words[c + offset], word.shell)
+        if b - a > paired:
+            splices.append(_words_removed(part, first + paired, edit.start + b))
+        if extra := edit.words[c + paired : d]:
+            splices.append(_words_added(part, first + paired, extra))
+    return splices
+
+
+def _source(part: CommandPart, style: str | None = None) -> tuple[Text, Layer, Layer]:
+    value = part.value
+    assert isinstance(value, Text)
+    layer = layer_of(value.node, value.file.text, in_flow=is_in_flow(_root(value), value.node), style=style)
+    if layer is None:
+        raise CannotSpliceError
+    return value, value.interpolated.layer, layer
+
+
+def _root(value: Value) -> "Scalar | Sequence":
+    root = value.file.root
+    assert root is not None
+    return root  # type: ignore[return-value]
+
+
+def _words_added(part: CommandPart, index: int, new: SequenceABC[str]) -> Splice:
+    """Words put before the one that has ``index`` now: each flag on a line of its own where the command has lines."""
+    value, interpolated, layer = _source(part)
+    text = value.file.text
+    if not part.words:
+        raise CannotSpliceError
+    places = [span(*word.shown, (interpolated, layer)) for word in part.words]
+    at = places[index - 1].end if index else places[0].start
+    in_place = "".join(
+        (" " if number or index else "") + layer.encoded(shellwords.quoted(word).replace("$", "$$"), at)
+        for number, word in enumerate(new)
+    )
+    if index == 0:
+        return Splice(at, at, in_place + " ")
+    last_line = line_start(text, places[-1].start)
+    has_lines = (
+        (last_line > places[0].start and not text[last_line : places[-1].start].strip()) or (last_line > places[0].start)
+    )
+    if index < len(part.words) or not has_lines or not new[0].startswith("-"):
+        return Splice(at, at, in_place)
+    gap = newline_of(text) + indentation(text, places[-1].start)
+    lined = "".join(
+        (gap if word.startswith("-") and len(word) > 1 else " ")
+        + layer.encoded(shellwords.quoted(word).replace("$", "$$"), at)
+        for word in new
+    )
+    return Splice(at, at, lined)
+
+
+def _words_removed(part: CommandPart, start: int, end: int) -> Splice:
+    value, interpolated, layer = _source(part)
+    text = value.file.text
+    layers = (interpolated, layer)
+    first, last = span(*part.words[start].shown, layers).start, span(*part.words[end - 1].shown, layers).end
+    begin, behind = line_start(text, first), line_end(text, last)
+    if not text[begin:first].strip() and not text[last:behind].strip():
+        after = next_line(text, last)
+        if after == len(text) and not text.endswith("\n"):
+            return Splice(line_end(text, begin - 1) if begin else 0, behind, "")
+        return Splice(begin, after, "")
+    if end < len(part.words):
+        following = span(*part.words[end].shown, layers).start
+        if following < behind and "$" not in text[last:following]:
+            return Splice(first, following, "")
+    if start:
+        before = span(*part.words[start - 1].shown, layers).end
+        if "$" not in text[before:first]:
+            return Splice(before, last, "")
+    return Splice(first, last, "")
+
+
+def stray_line_breaks(part: CommandPart) -> list[CommandWord]:
+    """Words that have a line break at their beginning, because a backslash stands at the end of the line before."""
+    if not isinstance(part.value, Text):
+        return []
+    return [word for word in part.words if word.text.startswith(_NEWLINE) and word.shell and _is_continued(word)]
+
+
+def _is_continued(word: CommandWord) -> bool:
+    assert word.shell is not None
+    first = word.shell.layer.places[0]
+    return word.value.text[first.start : first.end] == "\\\n"
+
+
+def stray_line_breaks_removed(part: CommandPart) -> list[Splice]:
+    """The backslashes at the ends of lines taken out."""
+    value, interpolated, layer = _source(part)
+    text = value.file.text
+    splices = []
+    for word in stray_line_breaks(part):
+        assert word.shell is not None
+        at, _ = span(*word.shell.layer.places[0], (interpolated, layer))
+        start = at
+        while text[start - 1] in " \t":
+            start -= 1
+        splices.append(Splice(start, at + 1, ""))
+    return splices
+
+
+def _line_of(value: Text, at: int) -> int:
+    layer = layer_of(value.node, value.file.text)
+    if layer is None:
+        return value.node.line
+    start, _ = span(at, at + 1, (value.interpolated.layer, layer))
+    return value.file.text.count("\n", 0, start) + 1
+
+
+def line_in(value: Text, at: int) -> int:
+    """Number of the line of the file in which a character of a scalar's text stands."""
+    return _line_of(value, at)

@@ -1,0 +1,337 @@
+"""A service as a launch."""
+
+import os.path
+import re
+from collections.abc import Iterator
+from collections.abc import Mapping as MappingABC
+from decimal import Decimal
+from typing import Final, NamedTuple
+
+from sgdoctor.errors import UserError
+from sgdoctor.launch.commands import Found, Refused, find_engine
+from sgdoctor.launch.compose.command_words import CommandPart, command_part
+from sgdoctor.launch.compose.dotenv import read_dotenv
+from sgdoctor.launch.compose.project import Parts, Project, Service, read_text
+from sgdoctor.launch.compose.values import Fields, Items, Text, Value
+from sgdoctor.launch.docker_values import read_port, read_size, read_ulimit, read_volume
+from sgdoctor.launch.model import Gpus, Launch, Mount, Origin, Port
+
+_TRUE: Final = frozenset({"true", "yes", "on", "y", "True", "TRUE", "1"})
+_CDI: Final = "nvidia.com/gpu="
+# gopkg.in/yaml.v3 resolve.go: a leading zero makes an octal number, `_` is allowed between digits.
+_INTEGER: Final = re.compile(r"[-+]?(?:0(?P<octal>[0-7]+)|0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|0|[1-9][0-9_]*)")
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+# strconv.FormatFloat(x, 'g', -1, 64).
+_GO_EXPONENT: Final = 6
+
+
+class EnvEntry(NamedTuple):
+    """A variable of a container.
+
+    Attributes:
+        value: None where it is taken from the caller's environment, which does not have it.
+        at: the scalar that it stands in; None for one of an environment file.
+        origin: name of the file that it stands in.
+    """
+
+    value: str | None
+    at: Text | None
+    origin: str
+
+
+def launch_of(project: Project, service: Service) -> Launch:
+    """What a service says.
+
+    Raises:
+        UserError: a field holds what Compose refuses.
+    """
+    entrypoint, command = command_parts(service)
+    words = (*entrypoint.texts, *command.texts)
+    found = find_engine(words)
+    env = {name: entry.value for name, entry in environment_of(project, service).items()}
+    argv: tuple[str, ...] = ()
+    flags_at = 0
+    if isinstance(found, Found):
+        argv, flags_at = found.argv, found.flags_at
+        env |= found.env
+    return Launch(
+        origin=Origin.COMPOSE,
+        argv=argv,
+        flags_at=flags_at,
+        command=words,
+        env=env,
+        image=service.text("image"),
+        name=service.text("container_name") or service.name,
+        gpus=gpus_of(service, env),
+        ports=tuple(_ports(service)),
+        mounts=tuple(_mounts(project, service)),
+        shm_bytes=_shm(service),
+        ipc=service.text("ipc"),
+        network=service.text("network_mode"),
+        restart=_restart(service),
+        engine=found.place.engine if isinstance(found, Found) else "sglang",
+        entrypoint=len(entrypoint.words),
+        init=(service.text("init") or "") in _TRUE,
+    )
+
+
+def command_parts(service: Service) -> tuple[CommandPart, CommandPart]:
+    """Entrypoint and command."""
+    return command_part("entrypoint", service.last("entrypoint")), command_part("command", service.last("command"))
+
+
+def engine_of(service: Service) -> Found | Refused:
+    """The launch of the engine in entrypoint and command together."""
+    entrypoint, command = command_parts(service)
+    return find_engine((*entrypoint.texts, *command.texts))
+
+
+def is_about_sglang(service: Service) -> bool:
+    """Whether image or command of a service name SGLang."""
+    words = [service.text("image") or "", *(word for part in command_parts(service) for word in part.texts)]
+    return any("sglang" in word.lower() for word in words)
+
+
+def environment_of(project: Project, service: Service) -> dict[str, EnvEntry]:
+    """The variables of the container, by name."""
+    found: dict[str, EnvEntry] = {}
+    outer = project.environment.values
+    for value in _env_files(service):
+        path = value.file.folder / value.text
+        if not path.is_file():
+            where = f"{value.file.name}:{value.node.line}"
+            raise UserError(
+                f"{where}: env_file {path} is not there",
+                f"{value.file.name} 第 {value.node.line} 行：env_file {path} 不存在",
+            )
+        for name, one in read_dotenv(read_text(path), str(path), outer).items():
+            if (known := outer.get(name) if one is None else one) is not None:
+                found[name] = EnvEntry(known, None, str(path))
+    for name, text, at in env_entries(service.fields.get("environment", ())):
+        found[name] = EnvEntry(outer.get(name) if text is None else text, at, at.file.name)
+    return found
+
+
+def env_entries(parts: Parts) -> Iterator[tuple[str, str | None, Text]]:
+    """Name, value and scalar of every entry of ``environment``, in the order in which later ones count."""
+    for part in parts:
+        if isinstance(part, Fields):
+            for name, value in part.fields.items():
+                if isinstance(value, Text) and value.node.tag != "!reset":
+                    yield name, None if value.is_null else _as_compose_writes(value), value
+        elif isinstance(part, Items):
+            for item in part.items:
+                if isinstance(item, Text):
+                    name, equals, text = item.text.partition("=")
+                    yield name, text if equals else None, item
+
+
+def _as_compose_writes(value: Text) -> str:
+    """A number without quotes loses its form: of ``0.90`` the container gets ``0.9``, of ``010`` it gets ``8``."""
+    text = value.text
+    if value.node.style or value.node.value != text:
+        return text
+    if integer := _INTEGER.fullmatch(text):
+        digits = integer["octal"]
+        return str(int(digits, 8) if digits else int(text.replace("_", ""), 0))
+    if not _FLOAT.fullmatch(text):
+        return text
+    return _as_go_writes(Decimal(repr(float(text.replace("_", "")))).normalize())
+
+
+def _as_go_writes(number: Decimal) -> str:
+    """As ``fmt.Sprint`` writes a float64: with an exponent below 1e-4 and from 1e6 on."""
+    exponent = number.adjusted()
+    if -4 <= exponent < _GO_EXPONENT:
+        return format(number, "f")
+    mantissa = format(number.scaleb(-exponent).normalize(), "f")
+    return f"{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+
+
+def _env_files(service: Service) -> Iterator[Text]:
+    for part in service.fields.get("env_file", ()):
+        for item in part.items if isinstance(part, Items) else (part,):
+            if isinstance(item, Text) and not item.is_null:
+                yield item
+            elif isinstance(item, Fields) and isinstance(path := item.fields.get("path"), Text):
+                required = item.fields.get("required")
+                optional = isinstance(required, Text) and required.text == "false"
+                if not optional or (path.file.folder / path.text).is_file():
+                    yield path
+
+
+def gpus_of(service: Service, env: MappingABC[str, str | None]) -> Gpus:
+    """Which GPUs the service asks for: ``deploy``, ``gpus``, ``devices`` of CDI, or the runtime."""
+    runtime = service.text("runtime")
+    runtime = runtime if runtime and "nvidia" in runtime else None
+    ids: list[str] = []
+    count: int | None = None
+    driver = ""
+    for request in device_requests(service):
+        if isinstance(request, Text):
+            count = -1 if request.text == "all" else None
+            continue
+        named = _texts(request.fields.get("device_ids"))
+        ids += [one.removeprefix(_CDI) for one in named]
+        driver = _text(request, "driver") or driver
+        asked = _text(request, "count")
+        if not named:
+            # Without a count Compose asks for all (compose-spec, deploy.md, "devices").
+            count = int(asked) if asked and asked.lstrip("-").isdecimal() else -1
+    cdi = [one for part in service.fields.get("devices", ()) for one in _texts(part) if one.startswith(_CDI)]
+    if cdi and not ids:
+        ids, driver = [one.removeprefix(_CDI) for one in cdi], "cdi"
+    if "all" in ids:
+        ids, count = [], -1
+    if ids:
+        return Gpus(tuple(ids), None, runtime, driver)
+    if count is not None:
+        return Gpus((), count, runtime, driver)
+    visible = env.get("NVIDIA_VISIBLE_DEVICES")
+    if runtime and visible:
+        named = [one.strip() for one in visible.split(",") if one.strip() not in ("", "none", "void")]
+        return (
+            Gpus((), -1, runtime, "", from_env=True)
+            if "all" in named
+            else Gpus(tuple(named), None, runtime, "", from_env=True)
+        )
+    return Gpus(runtime=runtime)
+
+
+def device_requests(service: Service) -> Iterator[Fields | Text]:
+    """The requests for GPUs; a text is ``gpus: all``."""
+    for part in service.fields.get("gpus", ()):
+        if isinstance(part, Text) and not part.is_null:
+            yield part
+        elif isinstance(part, Items):
+            yield from (item for item in part.items if isinstance(item, Fields))
+    for part in service.fields.get("deploy", ()):
+        devices = _within(part, "resources", "reservations", "devices")
+        for item in devices.items if isinstance(devices, Items) else ():
+            if isinstance(item, Fields) and ("gpu" in _texts(item.fields.get("capabilities"))):
+                yield item
+
+
+def _within(value: Value, *keys: str) -> Value | None:
+    found: Value | None = value
+    for key in keys:
+        found = found.fields.get(key) if isinstance(found, Fields) else None
+    return found
+
+
+def _ports(service: Service) -> Iterator[Port]:
+    seen: set[Port] = set()
+    for part in service.fields.get("ports", ()):
+        for item in part.items if isinstance(part, Items) else ():
+            for port in _port(item):
+                if port not in seen:
+                    seen.add(port)
+                    yield port
+
+
+def _port(item: Value) -> Iterator[Port]:
+    if isinstance(item, Text):
+        try:
+            yield from _spread(item.text)
+        except UserError as error:
+            raise _at(item, error) from None
+    elif isinstance(item, Fields):
+        target, published = _text(item, "target"), _text(item, "published")
+        if target and target.isdecimal():
+            host = int(published) if published and published.isdecimal() else None
+            yield Port(int(target), host, _text(item, "host_ip") or "", _text(item, "protocol") or "tcp")
+
+
+def _spread(text: str) -> Iterator[Port]:
+    """One port for each of a range."""
+    number, slash, protocol = text.partition("/")
+    *before, inner = number.split(":")
+    if "-" not in number:
+        yield read_port(text)
+        return
+    first, last = _range(inner)
+    outer = _range(before[-1])[0] if before and before[-1] else None
+    single = bool(before) and "-" not in before[-1]
+    for offset in range(last - first + 1):
+        head = [*before[:-1], str(outer + (0 if single else offset))] if outer is not None else before
+        yield read_port(":".join([*head, str(first + offset)]) + slash + protocol)
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    if not first.isdecimal() or (last and not last.isdecimal()):
+        read_port(text)
+        return 0, 0
+    return int(first), int(last or first)
+
+
+def _mounts(project: Project, service: Service) -> Iterator[Mount]:
+    found: dict[str, Mount] = {}
+    folder = os.path.abspath(project.files[0].folder)  # noqa: PTH100 - a path of text, which need not exist
+    for part in service.fields.get("volumes", ()):
+        for item in part.items if isinstance(part, Items) else ():
+            if (mount := _mount(item, folder, project.environment.values.get("HOME", "~"))) is not None:
+                found[mount.target] = mount
+    for part in service.fields.get("tmpfs", ()):
+        for target in _texts(part):
+            found.setdefault(target.partition(":")[0], Mount(target.partition(":")[0], None, "tmpfs"))
+    yield from found.values()
+
+
+def _mount(item: Value, folder: str, home: str) -> Mount | None:
+    if isinstance(item, Text):
+        try:
+            mount = read_volume(item.text)
+        except UserError as error:
+            raise _at(item, error) from None
+    elif isinstance(item, Fields) and (target := _text(item, "target")):
+        kind, source = _text(item, "type") or "volume", _text(item, "source")
+        mount = Mount(target, source if kind != "tmpfs" else None, kind, (_text(item, "read_only") or "") in _TRUE)
+    else:
+        return None
+    if mount.kind != "bind" or mount.source is None:
+        return mount
+    source = home + mount.source[1:] if mount.source[:2] in ("~", "~/") else mount.source
+    return Mount(mount.target, os.path.normpath(os.path.join(folder, source)), "bind", mount.read_only)  # noqa: PTH118
+
+
+def ulimit_of(service: Service, name: str) -> tuple[int, int] | None:
+    """Soft and hard limit of ``name``; None if it is not limited here."""
+    for part in reversed(service.fields.get("ulimits", ())):
+        limit = part.fields.get(name) if isinstance(part, Fields) else None
+        if isinstance(limit, Text):
+            return read_ulimit(limit.text)
+        if isinstance(limit, Fields):
+            return int(_text(limit, "soft") or 0), int(_text(limit, "hard") or 0)
+    return None
+
+
+def _shm(service: Service) -> int | None:
+    value = service.last("shm_size")
+    if not isinstance(value, Text):
+        return None
+    try:
+        return read_size(value.text)
+    except UserError as error:
+        raise _at(value, error) from None
+
+
+def _restart(service: Service) -> str | None:
+    policy = service.text("restart")
+    return None if policy in (None, "no", "false") else policy
+
+
+def _at(value: Text, error: UserError) -> UserError:
+    name, line = value.file.name, value.node.line
+    return UserError(f"{name}:{line}: {error.en}", f"{name} 第 {line} 行：{error.zh}")
+
+
+def _text(fields: Fields, key: str) -> str | None:
+    value = fields.fields.get(key)
+    return value.text if isinstance(value, Text) and not value.is_null else None
+
+
+def _texts(value: Value | None) -> list[str]:
+    if isinstance(value, Text):
+        return [] if value.is_null else [value.text]
+    return [item.text for item in value.items if isinstance(item, Text)] if isinstance(value, Items) else []

@@ -1,0 +1,184 @@
+"""The syntax of a YAML file: every node with its place, aliases and merge keys left as they are written."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import yaml
+
+from sgdoctor.errors import UserError
+
+_MAX_NODES: Final = 100_000
+_PROPERTIES: Final = re.compile(r"(?:[&!][^\s,\[\]{}]*(?:\s|#[^\r\n]*)+)*")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Node:
+    """What all nodes have.
+
+    Attributes:
+        start: index of the first character, anchor and tag left out.
+        end: index behind the last character as the scanner sees it; of block collections and block scalars it may
+            stand behind blank lines and comments.
+        line: number of the line of ``start``, from 1.
+        anchor: name without ``&``; None if it has none.
+        tag: such as ``!reset``; None if none is written.
+    """
+
+    start: int
+    end: int
+    line: int
+    anchor: str | None
+    tag: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scalar(_Node):
+    """A text; ``style`` is one of ``' " | >``, or empty for a plain one."""
+
+    value: str
+    style: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sequence(_Node):
+    """A list; ``flow`` is the form in brackets."""
+
+    items: "tuple[Node, ...]"
+    flow: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mapping(_Node):
+    """A mapping; keys are in their order and may be there twice."""
+
+    pairs: "tuple[tuple[Scalar, Node], ...]"
+    flow: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alias(_Node):
+    """``*name`` and the node that it stands for."""
+
+    target: "Node"
+
+
+Node: TypeAlias = Scalar | Sequence | Mapping | Alias
+
+
+def parse(text: str, name: str) -> Node | None:
+    """The syntax tree of the one document in ``text``; None if there is none.
+
+    Raises:
+        UserError: the text is not YAML, it says where; or it has several documents, or is made to be endless.
+    """
+    try:
+        # The pure Python scanner: its marks count characters of the text as it is.
+        return _Builder(text, name, yaml.parse(text, Loader=yaml.BaseLoader)).document()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place, stelle = (
+            (f":{mark.line + 1}:{mark.column + 1}", f"第 {mark.line + 1} 行第 {mark.column + 1} 列")
+            if mark
+            else ("", "")
+        )
+        what = error.problem or error.context or "cannot be read"
+        raise UserError(f"{name}{place}: not valid YAML: {what}", f"{name} {stelle}：不是有效的 YAML：{what}") from None
+    except yaml.YAMLError as error:
+        what = str(error).splitlines()[0]
+        raise UserError(f"{name}: not valid YAML: {what}", f"{name}：不是有效的 YAML：{what}") from None
+
+
+def own_pair(mapping: Mapping, key: str) -> tuple[Scalar, Node] | None:
+    """Key and value of ``key`` as written in this mapping, the last if there are several; merge keys are passed over."""
+    return next((pair for pair in reversed(mapping.pairs) if pair[0].value == key), None)
+
+
+def resolved(node: Node) -> "Scalar | Sequence | Mapping":
+    """The node that ``node`` stands for."""
+    while isinstance(node, Alias):
+        node = node.target
+    return node
+
+
+def is_merge_key(key: Scalar) -> bool:
+    """Whether ``key`` is ``<<`` without quotes."""
+    return key.value == "<<" and not key.style
+
+
+def text_end(node: Node, text: str) -> int:
+    """Index behind the last character of ``node`` that is no blank, line end or comment."""
+    if isinstance(node, Sequence) and not node.flow and node.items:
+        return text_end(node.items[-1], text)
+    if isinstance(node, Mapping) and not node.flow and node.pairs:
+        return text_end(node.pairs[-1][1], text)
+    if isinstance(node, Scalar) and node.style in ("|", ">"):
+        return node.start + len(text[node.start : node.end].rstrip())
+    return node.end
+
+
+class _Builder:
+    """Makes nodes of events."""
+
+    def __init__(self, text: str, name: str, events: Iterator[yaml.Event]) -> None:
+        self._text = text
+        self._name = name
+        self._events = events
+        self._anchors: dict[str, Node] = {}
+        self._count = 0
+
+    def document(self) -> Node | None:
+        root: Node | None = None
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if root is not None:
+                    line = event.start_mark.line + 1
+                    raise UserError(
+                        f"{self._name}:{line}: a second YAML document begins here; put it into a file of its own",
+                        f"{self._name} 第 {line} 行：这里开始了第二个 YAML 文档；请把它放到单独的文件里",
+                    )
+                root = self._node(next(self._events))
+        return root
+
+    def _node(self, event: yaml.Event) -> Node:
+        self._count += 1
+        if self._count > _MAX_NODES:
+            raise UserError(f"{self._name}: too large for a compose file", f"{self._name}：作为 compose 文件太大了")
+        mark = event.start_mark
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in self._anchors:
+                raise yaml.MarkedYAMLError(problem=f"found undefined alias {event.anchor!r}", problem_mark=mark)
+            target = self._anchors[event.anchor]
+            return Alias(mark.index, event.end_mark.index, mark.line + 1, None, None, target)
+        assert isinstance(event, yaml.NodeEvent)
+        start, tag = mark.index, getattr(event, "tag", None)
+        if event.anchor is not None or tag is not None:
+            matched = _PROPERTIES.match(self._text, start)
+            start = matched.end() if matched else start
+        line = mark.line + 1 + self._text.count("\n", mark.index, start)
+        node: Node
+        if isinstance(event, yaml.ScalarEvent):
+            end = event.end_mark.index
+            style = event.style if event.style in ("'", '"', "|", ">") else ""
+            node = Scalar(min(start, end), end, line, event.anchor, tag, event.value, style)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            items = []
+            while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
+                items.append(self._node(inner))
+            end = inner.end_mark.index
+            node = Sequence(start, end, line, event.anchor, tag, tuple(items), bool(event.flow_style))
+        else:
+            assert isinstance(event, yaml.MappingStartEvent)
+            pairs = []
+            while not isinstance(inner := next(self._events), yaml.MappingEndEvent):
+                key = self._node(inner)
+                named = resolved(key)
+                if not isinstance(named, Scalar):
+                    raise yaml.MarkedYAMLError(problem="a key has to be a plain text", problem_mark=inner.start_mark)
+                pairs.append((named, self._node(next(self._events))))
+            end = inner.end_mark.index
+            node = Mapping(start, end, line, event.anchor, tag, tuple(pairs), bool(event.flow_style))
+        if event.anchor is not None:
+            self._anchors[event.anchor] = node
+        return node

@@ -26,6 +26,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "help.fix": ("plan the change that cures it, for this launch and card", "针对这份启动配置和这张卡，给出修复方案"),
     "help.explain": ("what a rule means, offline", "离线查看某条规则的说明"),
     "help.rules": ("list, show, check and test rules", "列出、查看、检查和测试规则"),
+    "help.flags": ("the flags of every SGLang version, and checks of a command", "各版本 SGLang 的参数，以及命令检查"),
     "help.completion": ("print a shell completion script", "输出 shell 补全脚本"),
     "diagnose.about": (
         (
@@ -201,6 +202,8 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "metavar.FLAG=VALUE": ("FLAG=VALUE", "参数=值"),
     "metavar.NAME=VALUE": ("NAME=VALUE", "名称=值"),
     "metavar.VERSION": ("VERSION", "版本"),
+    "metavar.WORD": ("WORD", "词"),
+    "metavar.WHEEL": ("WHEEL", "WHEEL 文件"),
     # Errors
     "error": ("sgdoctor: {text}", "sgdoctor：{text}"),
     "error.unknown_command": ("unknown command {given}{hint}", "未知命令 {given}{hint}"),

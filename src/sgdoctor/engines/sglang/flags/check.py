@@ -183,9 +183,11 @@ def _repeated(given: Sequence[Given], schema: Schema) -> Iterator[tuple[int, Pro
         problem = Problem(
             "flag-repeated",
             "notice" if same else "error",
+            # The values stay out of it: one of them may be a key.
             Text(
-                f"`{name}` is given {len(places)} times" + ("" if same else f"; only `{' '.join(last.values)}` counts"),
-                f"`{name}` 写了 {len(places)} 次" + ("" if same else f"，只有 `{' '.join(last.values)}` 生效"),
+                f"`{name}` is given {len(places)} times"
+                + ("" if same else " with different values; the last one counts"),
+                f"`{name}` 写了 {len(places)} 次" + ("" if same else "，且值不同；最后一个生效"),
             ),
             Text(f"words {words}", f"第 {words} 个词"),
             changes,
@@ -221,6 +223,8 @@ def _stray(settings: Settings) -> Iterator[tuple[int, Problem]]:
 
 
 def _missing(settings: Settings) -> Iterator[Problem]:
+    if _HELP & {given.flag for given in settings.given}:
+        return
     for option in settings.schema.options:
         if option.required and not settings.has(option.dest) and "--config" not in settings.words:
             if option.dest == "model_path" and _gives_model(settings):

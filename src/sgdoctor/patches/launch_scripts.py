@@ -87,11 +87,10 @@ def recognise_script(text: str, *, sglang: str | None = None, transformers: str 
     versions = _Versions(sglang, transformers or pinned_transformers(sglang))
     found: list[_Found] = []
     for piece in _pieces(text):
-        tree = _parsed(piece)
-        if isinstance(tree, SyntaxError):
-            found += _in_broken(piece, tree, versions)
-        elif tree is not None:
-            script = read_script(tree)
+        script = _read(piece)
+        if isinstance(script, SyntaxError):
+            found += _in_broken(piece, script, versions)
+        else:
             for search in (_entries, _starts, _patches, _without_effect):
                 found += search(script, versions)
     return tuple(problem for _, problem in sorted(found, key=lambda pair: pair[0]))
@@ -101,8 +100,9 @@ def intended_patches(text: str) -> tuple[PatchKind, ...]:
     """What a launch script was meant to put right, whether it does so or not."""
     kinds: set[PatchKind] = set()
     for piece in _pieces(text):
-        tree = _parsed(piece)
-        script = read_script(tree) if isinstance(tree, ast.Module) else Script()
+        script = _read(piece)
+        if isinstance(script, SyntaxError):
+            continue
         targets = [one.target for one in script.actions if isinstance(one, Patch)]
         targets += [one.origin for one in script.actions if isinstance(one, Rebinding)]
         if any(_REGISTER.fullmatch(target) for target in targets):
@@ -127,19 +127,22 @@ def _pieces(text: str) -> list[PythonText]:
     return python_in_shell(text) or [PythonText(text, 0)]
 
 
-def _parsed(piece: PythonText) -> ast.Module | SyntaxError | None:
-    """The script with the lines of the whole text, why it is none, or None where not even that can be said."""
+def _read(piece: PythonText) -> Script | SyntaxError:
+    """The script with the lines of the whole text, or why Python refuses it.
+
+    An empty one where that cannot be said here: nested too deep, or written for a newer Python.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about escapes in strings of the script
         try:
             tree = ast.parse(piece.text)
+            ast.increment_lineno(tree, piece.lines_before)
+            return read_script(tree)
         except SyntaxError as error:
             # Python 3.12 takes f-strings that the one here may not.
-            return None if "f-string" in error.msg else error
+            return Script() if "f-string" in error.msg else error
         except (ValueError, RecursionError, MemoryError):
-            return None
-    ast.increment_lineno(tree, piece.lines_before)
-    return tree
+            return Script()
 
 
 def _in_broken(piece: PythonText, error: SyntaxError, versions: _Versions) -> Iterator[_Found]:
@@ -147,8 +150,8 @@ def _in_broken(piece: PythonText, error: SyntaxError, versions: _Versions) -> It
     imports: list[Action] = []
     for lines_before, text in enumerate(piece.text.splitlines(), piece.lines_before):
         if text.strip().startswith(("import ", "from ")):
-            tree = _parsed(PythonText(text.strip(), lines_before))
-            imports += read_script(tree).actions if isinstance(tree, ast.Module) else ()
+            script = _read(PythonText(text.strip(), lines_before))
+            imports += script.actions if isinstance(script, Script) else ()
     # A text without an import of these libraries is something else than Python: a shell script, YAML.
     if any(isinstance(one, Import) and one.module.startswith(("sglang", "transformers")) for one in imports):
         line = (error.lineno or 1) + piece.lines_before

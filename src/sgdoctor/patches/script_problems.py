@@ -7,7 +7,7 @@ from sgdoctor.texts import Text
 
 _INSTEAD: Final = Text(
     "The stock command `python3 -m sglang.launch_server` needs no script: a corrected copy of config.json, mounted "
-    "over the original, puts `layer_types` right; a `sitecustomize.py` in a mounted folder on PYTHONPATH does the rest.",
+    "over the original, corrects `layer_types`; a `sitecustomize.py` in a mounted folder on PYTHONPATH does the rest.",
     "用官方命令 `python3 -m sglang.launch_server` 就不需要脚本：`layer_types` 用修正后的 config.json 副本挂载覆盖"
     "原文件，其余补丁写进 `sitecustomize.py`，放在挂载的目录里并加入 PYTHONPATH。",
 )

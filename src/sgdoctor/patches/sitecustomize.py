@@ -21,7 +21,7 @@ FILE_NAME: Final = "sitecustomize.py"
 # Names of model types as transformers has them; nothing else may get into generated code.
 _MODEL_TYPE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 _CHECKSUM: Final = re.compile(r"^# sha256: ([0-9a-f]{64})\n", re.MULTILINE)
-_GENERATOR: Final = re.compile(r"\A# sitecustomize\.py, written by sgdoctor (\S{1,40})\n")
+_GENERATOR: Final = re.compile(r"\A# sitecustomize\.py, written by sgdoctor (\S{1,40})\s*\n")
 _PART: Final = re.compile(r"^# patch: (.{1,200}?) \[for ([^\]\n]{1,200})\]$", re.MULTILINE)
 
 

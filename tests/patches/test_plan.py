@@ -1,0 +1,205 @@
+"""Plans of patches: the order of preference, the files, the edits of the launch."""
+
+import json
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from sgdoctor.launch.change import KINDS, Change
+from sgdoctor.patches.model import Means, PatchKind, PatchPlan, PatchSite
+from sgdoctor.patches.plan import STARTUP_FOLDER, config_changes, joined_pythonpath, patch_plans, plan_patch
+from sgdoctor.patches.sitecustomize import FileState, fill_layer_types, generated, register_again, verify
+
+SHORT = ["linear_attention"] * 3 + ["full_attention"]
+PATH = "/models/qwen/config.json"
+
+
+def moe(**text: Any) -> bytes:
+    config = {"model_type": "qwen3_5_moe_text", "layer_types": SHORT, "num_hidden_layers": 8, **text}
+    return json.dumps({"model_type": "qwen3_5_moe", "text_config": config}).encode()
+
+
+def means(kind: PatchKind, **site: Any) -> list[Means]:
+    plans = patch_plans(kind, PatchSite(folder="/srv/patches", **site))
+    for plan in plans:
+        assert all(text.en and text.zh for text in (plan.why, plan.effect, plan.verify, plan.undo))
+        assert all(change.kind in KINDS for change in plan.changes)
+    return [plan.means for plan in plans]
+
+
+def best(kind: PatchKind, **site: Any) -> PatchPlan:
+    plan = plan_patch(kind, PatchSite(folder="/srv/patches", **site))
+    assert plan is not None
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("site", "expected"),
+    [
+        pytest.param({"config": moe(), "config_path": PATH}, [Means.DATA, Means.SITECUSTOMIZE], id="all known"),
+        pytest.param({"config": moe()}, [Means.SITECUSTOMIZE], id="place unknown"),
+        pytest.param({"model_type": "qwen3_5_moe"}, [Means.SITECUSTOMIZE], id="only the type known"),
+        pytest.param({"model_type": "gemma3"}, [], id="type without a rule of its own"),
+        pytest.param({}, [], id="nothing known"),
+        pytest.param({"config": moe(), "config_path": PATH, "sglang": "0.5.10"}, [Means.DATA], id="older check"),
+        pytest.param({"config": moe(num_hidden_layers=4), "config_path": PATH}, [], id="nothing wrong"),
+        pytest.param({"config": moe(num_hidden_layers=2), "config_path": PATH}, [Means.DATA], id="too long"),
+        pytest.param({"config": moe(full_attention_interval=3), "config_path": PATH}, [], id="not determined"),
+        pytest.param(
+            {"config": moe(model_type="olmo_hybrid", full_attention_interval=4), "config_path": PATH},
+            [Means.DATA],
+            id="another family",
+        ),
+    ],
+)
+def test_layers_are_put_right_by_data_first(site: dict[str, Any], expected: list[Means]) -> None:
+    assert expected == means(PatchKind.LAYER_TYPES, **site)
+
+
+@pytest.mark.parametrize(
+    ("site", "expected"),
+    [
+        pytest.param({"model_type": "qwen3_asr"}, [Means.UPGRADE, Means.SITECUSTOMIZE], id="no version known"),
+        pytest.param(
+            {"model_type": "qwen3_asr", "sglang": "0.5.15", "transformers": "5.17.0"},
+            [Means.UPGRADE, Means.PIN, Means.SITECUSTOMIZE],
+            id="versions known",
+        ),
+        pytest.param(
+            {"model_type": "qwen3_asr", "sglang": "0.5.15", "transformers": "5.12.1"},
+            [Means.UPGRADE],
+            id="pin is there",
+        ),
+        pytest.param({"model_type": "qwen3_asr", "sglang": "0.5.22"}, [Means.PIN], id="engine with the fix"),
+        pytest.param(
+            {"model_type": "aimv2", "sglang": "0.5.15", "transformers": "5.13.0"},
+            [Means.PIN, Means.SITECUSTOMIZE],
+            id="another type",
+        ),
+        pytest.param({}, [], id="type unknown"),
+    ],
+)
+def test_a_type_registered_twice_is_cured_by_versions_first(site: dict[str, Any], expected: list[Means]) -> None:
+    assert expected == means(PatchKind.MODEL_TYPE, **site)
+
+
+def test_the_repaired_copy_is_mounted_over_the_original() -> None:
+    plan = best(PatchKind.LAYER_TYPES, config=moe(), config_path=PATH)
+
+    assert (Change("file.mount", PATH, "/srv/patches/config.json"),) == plan.changes
+    assert ["config.json", "config.about.json"] == [file.name for file in plan.files]
+    copy, about = (file.content for file in plan.files)
+    assert SHORT * 2 == json.loads(copy)["text_config"]["layer_types"]
+    assert sha256(copy).hexdigest()[:12] in plan.verify.en
+    assert "safe" == plan.safety
+    assert config_changes(about, copy, moe()) is None
+
+
+def test_a_change_of_the_copy_or_of_the_original_is_noticed() -> None:
+    plan = best(PatchKind.LAYER_TYPES, config=moe(), config_path=PATH)
+    copy, about = (file.content for file in plan.files)
+
+    edited = config_changes(about, copy + b"\n", moe())
+    moved = config_changes(about, copy, moe(num_hidden_layers=12))
+    foreign = config_changes(b"[]", copy)
+
+    assert edited is not None
+    assert "edited" in edited.en
+    assert moved is not None
+    assert "another one" in moved.en
+    assert foreign is not None
+    assert "not written by sgdoctor" in foreign.en
+
+
+def test_what_only_continues_a_list_is_to_be_confirmed() -> None:
+    config = {
+        "model_type": "gpt_oss",
+        "layer_types": ["sliding_attention", "full_attention"] * 2,
+        "num_hidden_layers": 8,
+    }
+
+    plan = best(PatchKind.LAYER_TYPES, config=json.dumps(config).encode(), config_path=PATH)
+
+    assert "unsafe" == plan.safety
+    assert "compare it with the original model" in plan.effect.en
+
+
+def test_a_snapshot_of_the_hub_cache_is_explained() -> None:
+    path = "/root/.cache/huggingface/hub/models--a--b/snapshots/0123/config.json"
+
+    plan = best(PatchKind.LAYER_TYPES, config=moe(), config_path=path)
+
+    assert path == plan.changes[0].name
+    assert "snapshot" in plan.effect.en
+    assert "snapshot" in plan.effect.zh
+
+
+def test_the_start_up_file_is_mounted_and_found_by_python() -> None:
+    plan = best(PatchKind.LAYER_TYPES, model_type="qwen3_5", pythonpath="/app:/more")
+
+    assert (
+        Change("file.mount", "/opt/sgdoctor/startup/sitecustomize.py", "/srv/patches/sitecustomize.py"),
+        Change("env.set", "PYTHONPATH", "/opt/sgdoctor/startup:/app:/more"),
+    ) == plan.changes
+    assert FileState.OURS is verify(plan.files[0].content).state
+    assert "unsafe" == plan.safety
+
+
+@pytest.mark.parametrize(
+    ("present", "joined"),
+    [
+        (None, STARTUP_FOLDER),
+        ("", STARTUP_FOLDER),
+        ("/app", f"{STARTUP_FOLDER}:/app"),
+        (f"/app:{STARTUP_FOLDER}", f"{STARTUP_FOLDER}:/app"),
+        (f"{STARTUP_FOLDER}:/app", f"{STARTUP_FOLDER}:/app"),
+    ],
+)
+def test_pythonpath_keeps_what_it_had(present: str | None, joined: str) -> None:
+    assert joined == joined_pythonpath(present)
+
+
+def test_a_generated_file_is_known_again() -> None:
+    text = generated([register_again("qwen3_asr"), fill_layer_types(["qwen3_5_text"])])
+
+    ours = verify(text.encode())
+
+    assert FileState.OURS is ours.state
+    assert ours.current
+    assert (
+        ("register qwen3_asr", "transformers>=5.13,<6; sglang>=0.5.11,<0.5.20"),
+        ("layer_types of qwen3_5_text", "transformers>=5.4,<6"),
+    ) == ours.patches
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("import sys\n", "import sys\nimport os\n"),
+        ("# patch: register", "# patch: regist"),
+        ("\n", "\r\n"),
+        ("# sha256: ", "# sha256 "),
+        ("written by sgdoctor ", "written by sgdoctor 9"),
+    ],
+)
+def test_an_edited_file_is_told_from_a_generated_one(old: str, new: str) -> None:
+    text = generated([register_again("qwen3_asr")])
+
+    assert FileState.EDITED is verify(text.replace(old, new, 1).encode()).state
+
+
+@pytest.mark.parametrize("content", [b"", b"import sys\n", b"\xff\xfe", b"# sitecustomize.py, written by me\n"])
+def test_a_foreign_file_is_told_as_such(content: bytes) -> None:
+    verified = verify(content)
+
+    assert FileState.FOREIGN is verified.state
+    assert not verified.current
+
+
+@pytest.mark.parametrize("name", ["", "a b", "x'); import os; ('", "a\nb", "é", "x" * 61, "-x"])
+def test_only_names_of_model_types_get_into_code(name: str) -> None:
+    with pytest.raises(ValueError, match="not the name of a model type"):
+        register_again(name)
+    with pytest.raises(ValueError, match="not the name of a model type"):
+        fill_layer_types([name])

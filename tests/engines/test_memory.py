@@ -16,7 +16,7 @@ Real = Callable[[str], Sequence[Event]]
 ADVICE = [
     ("oom-runtime", 0.67, 0.93, 8192),
     ("oom-kv-alloc-a", 0.67, 0.95, 1024),
-    ("skel27-mfs-0.99", 0.85, 0.94, 1024),
+    ("skel27-mfs-0.99", 0.86, 0.94, 1024),
     ("oom-weights", None, None, 1024),
     ("skel27-mfs-0.80", 0.87, None, 1024),
 ]

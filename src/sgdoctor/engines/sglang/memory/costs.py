@@ -15,12 +15,12 @@ from sgdoctor.engines.sglang.memory.shape import ModelShape
 from sgdoctor.texts import Text
 
 _WORKSPACES: Final = {
-    # srt/layers/attention/flashinfer_backend.py: 384 MiB, 512 for some architectures, beside what its kernels load.
-    "flashinfer": (0.375, 0.75),
+    # srt/layers/attention/flashinfer_backend.py: 384 MiB, 512 for some architectures, less what torch holds already.
+    "flashinfer": (0.25, 0.65),
     "triton": (0.02, 0.25),
     "fa3": (0.02, 0.3),
 }
-_ANY_WORKSPACE: Final = (0.02, 0.75)
+_ANY_WORKSPACE: Final = (0.02, 0.65)
 _LARGEST_TABLE_GIB: Final = 0.65
 """4096 requests of 40960 tokens."""
 _POOL_BLOCK_MIB: Final = 2
@@ -76,21 +76,24 @@ def rounding(shape: ModelShape) -> Range:
     return Range(0.0, (2 * max(layers, 16) + 8) * _POOL_BLOCK_MIB * MIB / GIB)
 
 
-def after_pools(chosen: Chosen, settings: Settings, shape: ModelShape, measured: Measured | None) -> Range:
-    """Workspaces and graphs."""
+def after_pools(
+    chosen: Chosen, settings: Settings, shape: ModelShape, measured: Measured | None, *, small_card: bool
+) -> Range:
+    """Workspaces and graphs; ``small_card`` says whether the card is one of those that SGLang gives flashinfer."""
     if measured is not None and measured.after_pools is not None and measured.settings.graphs == settings.graphs:
         return known(measured.after_pools)
     return (
-        _workspace(settings, measured)
+        _workspace(settings, measured, small_card=small_card)
         .plus(_decode_graphs(chosen, settings, measured))
         .plus(_prefill_graphs(chosen, settings, shape, measured))
     )
 
 
-def _workspace(settings: Settings, measured: Measured | None) -> Range:
+def _workspace(settings: Settings, measured: Measured | None, *, small_card: bool) -> Range:
     if measured is not None and measured.workspace is not None and measured.settings.attention == settings.attention:
         return known(measured.workspace)
-    return Range(*_WORKSPACES.get(settings.attention or "", _ANY_WORKSPACE), _NOT_CAPTURED)
+    backend = settings.attention or ("flashinfer" if small_card else "")
+    return Range(*_WORKSPACES.get(backend, _ANY_WORKSPACE), _NOT_CAPTURED)
 
 
 def _decode_graphs(chosen: Chosen, settings: Settings, measured: Measured | None) -> Range:
@@ -102,7 +105,7 @@ def _decode_graphs(chosen: Chosen, settings: Settings, measured: Measured | None
             return known(measured.decode_graphs)
         if max(before.decode_sizes, default=before.decode_max_bs or 0) > chosen.decode_sizes[-1]:
             return Range(0.0, measured.decode_graphs, _NOT_CAPTURED)
-    high = 0.15 + 0.03 * len(chosen.decode_sizes)
+    high = 0.12 + 0.02 * len(chosen.decode_sizes)
     if settings.tp > 1:
         high += 0.3
     if settings.algorithm is not None:
@@ -131,4 +134,4 @@ def activations(chosen: Chosen, shape: ModelShape, context: int | None) -> Range
         # Residual, attention and gate, up and their product live at once, in two bytes; kernels may keep copies.
         each = (6 * shape.hidden + 3 * shape.intermediate) * 2
         return Range(tokens * each / 2 / GIB, (tokens * each * 2 + 128 * MIB) / GIB, _NOT_RUN)
-    return Range(tokens * 0.05 * MIB / GIB, tokens * 0.5 * MIB / GIB, _NOT_RUN)
+    return Range(tokens * 0.03 * MIB / GIB, tokens * 0.3 * MIB / GIB, _NOT_RUN)

@@ -39,6 +39,7 @@ class Chosen(NamedTuple):
         fraction: static share, as SGLang would log it.
         fraction_is_default: whether it was not given.
         chunk: tokens of a prefill chunk, -1 for off.
+        default_chunk: what it is on such a card unless asked otherwise.
         prefill_tokens: tokens that one step of prefill computes at most.
         decode_sizes: batches with a decode graph; empty without decode graphs.
         prefill_sizes: chunks with a prefill graph, in tokens; empty without prefill graphs.
@@ -47,6 +48,7 @@ class Chosen(NamedTuple):
     fraction: float
     fraction_is_default: bool
     chunk: int
+    default_chunk: int
     prefill_tokens: int
     decode_sizes: tuple[int, ...]
     prefill_sizes: tuple[int, ...]
@@ -62,8 +64,8 @@ def choose(settings: Settings, shape: ModelShape, total_mib: float, version: str
         version: of SGLang; None for the newest.
     """
     key = version_key(version) if version else (99,)
-    chunk, max_bs = _tier(total_mib, settings.tp)
-    chunk = settings.chunk or chunk
+    default_chunk, max_bs = _tier(total_mib, settings.tp)
+    chunk = settings.chunk or default_chunk
     max_bs = max(settings.decode_sizes, default=settings.decode_max_bs or max_bs)
     tokens = chunk if chunk > 0 else settings.max_prefill or _MAX_PREFILL_TOKENS
     latent = shape.attention is not None and shape.attention.latent
@@ -93,6 +95,7 @@ def choose(settings: Settings, shape: ModelShape, total_mib: float, version: str
         fraction=fraction if settings.fraction is None else settings.fraction,
         fraction_is_default=settings.fraction is None,
         chunk=chunk,
+        default_chunk=default_chunk,
         prefill_tokens=tokens,
         decode_sizes=_decode_sizes(settings, max_bs) if decode else (),
         prefill_sizes=prefill_sizes,

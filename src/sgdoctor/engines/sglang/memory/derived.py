@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from sgdoctor.engines.sglang.memory.pools import (
+    BASELINE_GIB,
     SPECULATIVE_REQUESTS,
     Sizing,
     StateAsk,
@@ -30,7 +31,7 @@ class Figures(NamedTuple):
     """Figures of one log; sizes in GiB, None where the log does not say.
 
     Attributes:
-        pre: free before loading the weights.
+        pre: free when the engine took its baseline, before loading the weights.
         post: free after loading them, draft weights included.
         fraction: the static fraction in force.
         slots: slots of the state cache, negative if it did not fit.
@@ -105,8 +106,9 @@ def figures(value: Callable[[str], Any], *, slots_from_pool: bool, high: str | N
     given = value("args.mamba_full_memory_ratio")
     ratio = given if isinstance(given, int | float) else 0.9
     fixed = slots_asked(value)
+    before = value("mem_before_weights_gib")
     found = Figures(
-        pre=value("mem_before_weights_gib"),
+        pre=None if before is None else before + BASELINE_GIB,
         post=value("mem_after_weights_gib"),
         fraction=value("fraction"),
         slots=slots,

@@ -8,17 +8,15 @@ from typing import Any, Final, NamedTuple
 from sgdoctor.engines.base import Fact
 from sgdoctor.engines.sglang.memory.costs import Measured
 from sgdoctor.engines.sglang.memory.known import known_shapes
-from sgdoctor.engines.sglang.memory.pools import GIB, sizing_of
+from sgdoctor.engines.sglang.memory.pools import BASELINE_GIB, GIB, sizing_of
 from sgdoctor.engines.sglang.memory.predict import Card, Start, cell_bytes, predict, state_ask
 from sgdoctor.engines.sglang.memory.settings import Settings, settings_of_arguments, settings_of_flags
 from sgdoctor.engines.sglang.memory.shape import AttentionShape, ModelShape, StateShape, shape_of
 
 _ROUNDING_GIB: Final = 0.005
 """Printed sizes are rounded to 0.01 GiB."""
+_BEFORE_PADDING: Final = "0.5.15"
 _SAME_TOKENS: Final = 0.015
-_BASELINE_GIB: Final = 0.07
-"""The static share is one of what was free before "Load weight begin" by so much: srt/model_executor/model_runner.py
-takes its baseline at the end of the distributed set-up, 0.5.9 to 0.5.23; the size was seen in nine runs of 0.5.15."""
 _CLOSE_GIB: Final = 0.1
 """A figure of the engine that differs by more is not of the same moment."""
 _HELD_GIB: Final = 0.78
@@ -40,6 +38,7 @@ def start_of(
     config: Mapping[str, Any] | None = None,
     weights_gib: float | None = None,
     card_mib: float | None = None,
+    version: str | None = None,
 ) -> Start | None:
     """The start that a log describes, or another one of the same model on the same card.
 
@@ -50,6 +49,7 @@ def start_of(
         config: the model's ``config.json``, where it is at hand.
         weights_gib: size of the weights (see ``weights``), used where the log does not tell it.
         card_mib: memory of the card as ``nvidia-smi`` shows it, in MiB.
+        version: of SGLang; None for the one that the log tells.
 
     Returns:
         None where the free memory or the weights are neither told nor follow from what is told.
@@ -64,14 +64,19 @@ def start_of(
         before = replace(before, attention=value("attention_backend"))
     meant = before if flags is None else _meant(flags, before)
     then = meant if before.fraction is None else before
-    version = value("version_max") if isinstance(value("version_max"), str) else None
     told = Told(weights_gib, card_mib)
-    for shape in _shapes(value, then, version, config, flags or {}):
-        start = Start(shape, then, Card(0.0), 0.0, version)
-        sized = _sized(value, start, told)
-        if sized is not None and (shape.taken_for is None or _agrees(sized, value)):
-            return replace(sized.under(meant), measured=_measured(value, before))
-    return None
+    read = value("version_max") if version is None else version
+    # Without a version the numbers of the log tell the newer sizing from the older one.
+    versions = (read,) if isinstance(read, str) else (None, _BEFORE_PADDING)
+    possible = [
+        sized
+        for name in versions
+        for shape in _shapes(value, then, name, config, flags or {})
+        if (sized := _sized(value, Start(shape, then, Card(0.0), 0.0, name), told)) is not None
+    ]
+    found = next((start for start in possible if _agrees(start, value)), None)
+    found = found or next((start for start in possible if start.shape.taken_for is None), None)
+    return None if found is None else replace(found.under(meant), measured=_measured(value, before))
 
 
 class Told(NamedTuple):
@@ -185,7 +190,7 @@ def _sized(value: Callable[[str], Any], start: Start, told: Told) -> Start | Non
     if value("weights_gib") is not None:
         weights = value("weights_gib") + (value("draft_weights_gib") or 0.0)
     if free is not None:
-        free += _BASELINE_GIB
+        free += BASELINE_GIB
         weights = weights if post is None else free - post
     elif rest is not None and weights is not None and fraction:
         free = (rest + weights) / fraction
@@ -231,7 +236,9 @@ def _agrees(start: Start, value: Callable[[str], Any]) -> bool:
     """Whether the model would have printed what the log says."""
     predicted = predict(start)
     slots, slot_mib, tokens = value("state_slots"), value("state_slot_mib"), value("kv_tokens")
-    if start.shape.hybrid and slots is None and slot_mib is None and value("is_hybrid"):
+    if start.shape.hybrid and start.shape.state is None:
+        return False
+    if not start.shape.hybrid and (value("is_hybrid") or slots is not None):
         return False
     if slot_mib is not None and (predicted.slot_mib is None or abs(predicted.slot_mib - slot_mib) > 0.01):
         return False

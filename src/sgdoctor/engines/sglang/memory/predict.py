@@ -26,6 +26,7 @@ from sgdoctor.texts import Text
 
 _LITTLE_GIB: Final = 0.6
 """Below this a long prompt is likely to fail; the rule SGL443 has the same bound."""
+_WORKSTATION_MIB: Final = 35 * 1024
 _CONTEXT_RESERVE_MIB: Final = 700
 """What the driver and the CUDA context hold of a card before anything is loaded, where its size is not known."""
 
@@ -46,6 +47,11 @@ class Card:
     def size_mib(self) -> float:
         """``total_mib``, or an estimate of it."""
         return self.total_mib or self.free_gib * 1024 + _CONTEXT_RESERVE_MIB
+
+    @property
+    def small(self) -> bool:
+        """Whether it is a card for workstations: those have no FlashAttention 3, so SGLang takes flashinfer."""
+        return self.size_mib < _WORKSTATION_MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +151,7 @@ def _with_left(found: Prediction, start: Start, chosen: Chosen, kv_gib: float) -
     used = start.weights_gib + (found.state_gib or 0.0) + kv_gib
     table = costs.request_table(found.max_running_requests, found.context or found.kv_tokens, settings.draft_tokens)
     pools = costs.rounding(shape).plus(table).taken_from(start.card.free_gib - used)
-    after = costs.after_pools(chosen, settings, shape, start.measured)
+    after = costs.after_pools(chosen, settings, shape, start.measured, small_card=start.card.small)
     left = Range(pools.low - after.high, pools.high - after.low, after.reason or pools.reason)
     working = found.activations_gib
     failure = None

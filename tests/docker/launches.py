@@ -1,6 +1,7 @@
 """Containers as people start them, made on the private daemon by the docker command itself.
 
-`python -m tests.docker.launches` captures their inspections anew into fixtures/launches/inspections (needs root).
+`python -m tests.docker.launches` captures their inspections anew into fixtures/launches/inspections (needs root);
+with `COMPOSE="docker compose"` or another Compose, those of the Compose files as well.
 """
 
 import contextlib
@@ -20,6 +21,7 @@ from tests.docker.images import Root, import_image
 
 IMAGE = "lmsysorg/sglang:latest"
 RICH_IMAGE = "sgdoctor-test/rich:1"
+COMPOSE = os.environ.get("COMPOSE", "")
 CAPTURED = Path(__file__).parents[2] / "fixtures/launches/inspections"
 
 # What the official image says of itself (`docker image inspect lmsysorg/sglang:v0.5.15`), less its size.
@@ -179,6 +181,70 @@ def recipes(folder: Path) -> Mapping[str, Recipe]:
     }
 
 
+COMPOSE_FILES = {
+    # The article's own: a block that begins with > and has deeper lines in it.
+    "compose-article-35b": """\
+services:
+  sgl-selode:
+    image: lmsysorg/sglang:latest
+    container_name: compose-article-35b
+    restart: unless-stopped
+    runtime: nvidia
+    ulimits:
+      memlock:
+        soft: -1
+        hard: -1
+    shm_size: 32g
+    ports:
+      - "15433:30000"
+    volumes:
+      - ./models:/models:ro
+    environment:
+      - CUDA_VISIBLE_DEVICES=1   # GPU 1
+    ipc: host
+    command: >
+      python3 /launch_selode.py
+        --model-path /models/huggingface/selode-ai/Qwen-3.6-35B-A3B-VRAP-4-bit-AWQ-21.2GB
+        --port 30000 --host 0.0.0.0
+        --dtype bfloat16
+        --mem-fraction-static 0.90
+""",
+    # Line breaks that were meant for a shell.
+    "compose-backslashes": """\
+services:
+  sgl:
+    image: lmsysorg/sglang:latest
+    container_name: compose-backslashes
+    gpus: all
+    command: |
+      python3 -m sglang.launch_server \\
+        --model-path /models/m \\
+        --mem-fraction-static 0.88
+""",
+    "compose-deploy": """\
+services:
+  sgl:
+    image: lmsysorg/sglang:latest
+    container_name: compose-deploy
+    restart: on-failure:3
+    init: true
+    volumes:
+      - cache:/root/.cache/huggingface
+      - /data
+    command: ["sglang", "serve", "--model-path", "Qwen/Qwen3-8B", "--mem-fraction-static", "${MEM:-0.85}"]
+    deploy:
+      resources:
+        reservations:
+          devices:
+            - driver: nvidia
+              device_ids: ["0", "1"]
+              capabilities: [gpu]
+volumes:
+  cache:
+""",
+}
+
+
 def _rich(folder: Path) -> tuple[str, ...]:
     """Nearly every option of ``docker create``."""
     return (
@@ -271,6 +337,16 @@ def _capture(names: Sequence[str]) -> None:
                 make(host, name, recipe)
                 container, image = inspected(client, name)
                 images["rich" if name == "rich" else "sglang"] = image
+                _write(CAPTURED / f"{name}.json", container, host)
+                host.remove_containers()
+            for name, text in COMPOSE_FILES.items():
+                if not COMPOSE or (names and name not in names):
+                    continue
+                (folder / name).mkdir()
+                (folder / name / "compose.yaml").write_text(text)
+                file = shlex.quote(f"{folder}/{name}/compose.yaml")
+                shell(host, f"{COMPOSE} -f {file} up --no-start --quiet-pull")
+                container, images["sglang"] = inspected(client, name)
                 _write(CAPTURED / f"{name}.json", container, host)
                 host.remove_containers()
         for name, image in images.items():

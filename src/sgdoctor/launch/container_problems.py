@@ -5,7 +5,6 @@ from typing import Final
 
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.engine_words import is_shell
-from sgdoctor.launch.flag_edits import is_flag
 from sgdoctor.launch.model import Gpus, Launch, Problem
 from sgdoctor.texts import Text
 
@@ -66,7 +65,7 @@ def _newline_arguments(launch: Launch) -> Iterator[Problem]:
 
 def _flags_alone(launch: Launch) -> Iterator[Problem]:
     words = launch.command[launch.entrypoint :]
-    if launch.argv or not words or not is_flag(words[0]) or not words[0].startswith("--"):
+    if launch.argv or not words or not words[0].startswith("--"):
         return
     yield Problem(
         "flags-without-engine",

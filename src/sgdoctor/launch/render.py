@@ -46,13 +46,16 @@ def flag_groups(words: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(words[start:end]) for start, end in zip(starts, [*starts[1:], len(words)], strict=True)]
 
 
-def docker_run(launch: Launch, *, options: Sequence[tuple[str, ...]] = (), inherited: int = 0) -> str:
+def docker_run(
+    launch: Launch, *, options: Sequence[tuple[str, ...]] = (), inherited: int = 0, program: str = "docker"
+) -> str:
     """The ``docker run`` command that starts this launch, one option a line.
 
     Args:
         launch: of any origin; one without an image gets a place for its name.
         options: more of them, each with its value, behind those that the launch knows of.
         inherited: how many words at the start of ``launch.command`` come from the image, and are not written.
+        program: ``docker``, or ``podman``, which takes the same options.
     """
     command = launch.command or launch.argv
     written = command[inherited:]
@@ -61,7 +64,7 @@ def docker_run(launch: Launch, *, options: Sequence[tuple[str, ...]] = (), inher
         # Only the first word of an entrypoint can be given this way.
         given.append(("--entrypoint", written[0]))
         written = written[1:]
-    lines = [("docker", "run", "-d"), *given, (launch.image or "IMAGE",)]
+    lines = [(program, "run", "-d"), *given, (launch.image or "IMAGE",)]
     return _on_lines([*lines, *_command_groups(launch, written)], 1)
 
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.commands import Found, find_engine, refusal
 from sgdoctor.launch.container_problems import container_problems
-from sgdoctor.launch.flag_edits import is_flag
 from sgdoctor.launch.inspection import reading
 from sgdoctor.launch.inspection.body import CreateBody, as_inspection, create_body
 from sgdoctor.launch.inspection.editing import with_changes
@@ -19,6 +18,10 @@ from sgdoctor.launch.render import docker_run
 from sgdoctor.texts import Text
 
 _OF_FLAGS: Final = frozenset({"flag.set", "flag.unset"})
+_PODMAN: Final = Text(
+    "podman refuses parts of what it shows when they are sent back; start it anew with `podman run`",
+    "podman 会拒绝接收它自己显示的部分配置；请用 `podman run` 重新启动",
+)
 _PROGRAM: Final = "docker.command"
 
 
@@ -59,7 +62,7 @@ class Inspection:
         """
         body, left = self.body(changes, flags)
         text = _as_text(body)
-        new = as_inspection(json.loads(text), self.image)
+        new = as_inspection(json.loads(text), self.image, podman=reading.is_podman(self.data))
         return Edited(text, replace(_launch(new, self.image), name=self.name), left)
 
     def body(self, changes: Sequence[Change], flags: FlagTable) -> tuple[CreateBody, tuple[tuple[Change, Text], ...]]:
@@ -76,15 +79,19 @@ class Inspection:
         return with_changes(self.data, reading.image_defaults(self.image), changes, flags)
 
     def docker_run(self, changes: Sequence[Change], flags: FlagTable) -> str:
-        """The ``docker run`` command that starts such a container with ``changes``; raises as ``edited``.
+        """The ``docker run`` (or ``podman run``) command of such a container with ``changes``; raises as ``edited``.
 
         Networks beyond the first are not in it: they are connected afterwards.
         """
         new, _ = self._changed(changes, flags)
         launch, detailed = _launch(new, self.image), detailed_targets(new)
         mounts = tuple(mount for mount in launch.mounts if mount.target not in detailed)
-        inherited = _inherited(new, self.image)
-        return docker_run(replace(launch, mounts=mounts), options=docker_options(new, self.image), inherited=inherited)
+        return docker_run(
+            replace(launch, mounts=mounts),
+            options=docker_options(new, self.image),
+            inherited=_inherited(new, self.image),
+            program="podman" if reading.is_podman(new) else "docker",
+        )
 
 
 def open_inspection(
@@ -108,6 +115,9 @@ def open_inspection(
     container = reading.container_of(data) if isinstance(data, str) else data
     of_image = reading.image_of(image) if isinstance(image, str) else image or {}
     launch = _launch(container, of_image)
+    editable = _editable(launch)
+    if reading.is_podman(container) and editable.state is not EditState.NO:
+        editable = Editable(EditState.NOTE, _PODMAN)
     return Inspection(
         data=container,
         image=of_image,
@@ -115,7 +125,7 @@ def open_inspection(
         text=_as_text(create_body(container, of_image, api)),
         launch=launch,
         problems=(*container_problems(launch, is_folder), *request_problems(container, launch)),
-        editable=_editable(launch),
+        editable=editable,
         compose=reading.compose_origin(container),
         api=api,
     )
@@ -155,7 +165,7 @@ def _editable(launch: Launch) -> Editable:
     written = launch.command[launch.entrypoint :]
     if launch.argv or not written:
         return find_engine(launch.command).editable
-    if is_flag(written[0]):
+    if written[0].startswith("--"):
         return Editable(EditState.NO, Text("no word of the command starts the engine", "命令中没有启动引擎的程序"))
     # Not the image's entrypoint, which hides nothing: it runs what stands behind it.
     return find_engine(written).editable

@@ -9,7 +9,6 @@ from typing import Any, Final
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.commands import Found, edit, find_engine
 from sgdoctor.launch.docker_values import read_gpus, read_port, read_restart, read_size, read_ulimit, read_volume
-from sgdoctor.launch.flag_edits import is_flag
 from sgdoctor.launch.inspection import reading
 from sgdoctor.launch.model import FlagTable, Gpus
 from sgdoctor.texts import Text
@@ -95,7 +94,7 @@ class _Draft:
         found = find_engine(words)
         if isinstance(found, Found) and found.shell is None:
             self.put_command([*words[: found.place.program], *program, *words[found.place.flags_at :]])
-        elif words[border:] and is_flag(words[border]):
+        elif "".join(words[border : border + 1]).startswith("--"):
             self.put_command([*words[:border], *program, *words[border:]])
         else:
             raise _NoPlaceError(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sgdoctor.launch.docker_values import size_text
-from sgdoctor.launch.inspection.reading import gpu_requests, image_defaults, mapping, words
+from sgdoctor.launch.inspection.reading import gpu_requests, image_defaults, is_podman, mapping, words
 
 Option = tuple[str, ...]
 _NANOSECONDS: Final = 1_000_000_000
@@ -23,8 +23,9 @@ def docker_options(data: Mapping[str, Any], image: Mapping[str, Any]) -> list[Op
         found.append(("-i",))
     if config.get("Tty"):
         found.append(("-t",))
+    made_up = _PODMAN_SAYS if is_podman(data) else {}
     for field, option in _OF_HOST.items():
-        if host.get(field) not in (None, "", 0):
+        if host.get(field) not in (None, "", 0, made_up.get(field)):
             found.append((option, str(host[field])))
     for field, option in _SIZES.items():
         if (host.get(field) or 0) > 0:
@@ -68,6 +69,14 @@ _OF_HOST: Final = {
     "MemorySwappiness": "--memory-swappiness",
     "BlkioWeight": "--blkio-weight",
     "VolumeDriver": "--volume-driver",
+}
+# What podman shows where nobody asked for anything (4.3.1).
+_PODMAN_SAYS: Final[Mapping[str, Any]] = {
+    "PidMode": "private",
+    "UTSMode": "private",
+    "PidsLimit": 2048,
+    "StopSignal": 15,
+    "StopTimeout": 10,
 }
 _SIZES: Final = {"Memory": "--memory", "MemorySwap": "--memory-swap", "MemoryReservation": "--memory-reservation"}
 _LISTS: Final = {
@@ -164,11 +173,12 @@ def _networks(data: Mapping[str, Any]) -> Iterator[Option]:
 
 def _of_config(data: Mapping[str, Any], defaults: Mapping[str, Any]) -> Iterator[Option]:
     config, host = mapping(data.get("Config")), mapping(data.get("HostConfig"))
-    made_up = config.get("Hostname") == str(data.get("Id"))[:12] or host.get("NetworkMode") == "host"
-    if config.get("Hostname") and not made_up:
+    generated = config.get("Hostname") == str(data.get("Id"))[:12] or host.get("NetworkMode") == "host"
+    if config.get("Hostname") and not generated:
         yield ("--hostname", str(config["Hostname"]))
     for field, option in _OF_CONFIG.items():
-        if config.get(field) not in (None, "", defaults.get(field)):
+        made_up = _PODMAN_SAYS.get(field) if is_podman(data) else None
+        if config.get(field) not in (None, "", defaults.get(field), made_up):
             yield (option, str(config[field]))
     if not config.get("Entrypoint") and defaults.get("Entrypoint"):
         yield ("--entrypoint", "")

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.commands import Found, Refused, engine_in_script, refusal
 from sgdoctor.launch.model import Editable, Edited, FlagTable, Launch, Origin, Problem
-from sgdoctor.launch.script import commands
 from sgdoctor.launch.shell import Splice, quoted, spliced, splices_inside, words
 from sgdoctor.launch.typography import REPAIR, Repaired, repaired
 from sgdoctor.texts import Text
@@ -108,5 +108,6 @@ def read_engine_command(text: str, name: str = "command") -> EngineCommand:
 
 
 def is_script(text: str) -> bool:
-    """Whether a shell text has more in it than one command."""
-    return text.startswith("#!") or len(commands(words(text))) > 1
+    """Whether a shell text has commands on more than one line."""
+    breaks = [token.operator and token.text == "\n" for token in words(text)]
+    return text.startswith("#!") or any(before and not after for before, after in pairwise(breaks))

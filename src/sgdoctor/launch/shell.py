@@ -90,7 +90,8 @@ def words(text: str, *, operators: bool = True) -> list[Word]:
 
 def spliced(text: str, splices: Iterable[Splice]) -> str:
     """``text`` with ``splices`` made, which must not overlap; of several at one place the later one comes later."""
-    for splice in reversed(sorted(splices, key=lambda one: (one.start, one.end))):
+    ordered = sorted(splices, key=lambda one: (one.start, one.end))
+    for splice in ordered[::-1]:
         text = text[: splice.start] + splice.text + text[splice.end :]
     return text
 

@@ -21,7 +21,7 @@ _EXIT_INTERRUPTED: Final = 130
 
 # One module of `sgdoctor.cli` each, loaded when its command is given: `configure(parser)` adds the arguments,
 # `run(arguments, lang)` returns the exit code.
-COMMANDS: Final = ("diagnose", "watch", "demo", "explain", "rules", "flags", "completion")
+COMMANDS: Final = ("diagnose", "watch", "fix", "demo", "explain", "rules", "flags", "completion")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -41,7 +41,7 @@ def ways_of(solution: Solution, seen: Remedy | None) -> list[Way]:
             basis=basis,
             title=_title(solution),
             why=why,
-            effect=_effect(solution.interval, solution.prediction),
+            note=_note(solution.interval, solution.prediction),
             rule=rule,
         )
         ways.append(Way(step, advised=True))
@@ -81,7 +81,7 @@ def _title(solution: Solution) -> Text:
     )
 
 
-def _effect(interval: Interval | None, then: Prediction | None) -> Text:
+def _note(interval: Interval | None, then: Prediction | None) -> Text:
     """Which values work, and how much memory stays free."""
     en, zh = [], []
     if interval is not None and not interval.empty:
@@ -89,8 +89,8 @@ def _effect(interval: Interval | None, then: Prediction | None) -> Text:
         en.append(f"Values from {low} to {high} work.")
         zh.append(f"{low} 到 {high} 之间的值可行。")
         if interval.reason is not None and interval.safe < interval.high:
-            en.append(f"Above {interval.safe:.2f} it is not certain: {interval.reason.en}")
-            zh.append(f"高于 {interval.safe:.2f} 时不能确定：{interval.reason.zh}")
+            en.append(f"Above {interval.safe:.2f} it is not certain: {interval.reason.en}.")
+            zh.append(f"高于 {interval.safe:.2f} 时不能确定：{interval.reason.zh}。")
     if then is not None and then.left_gib is not None:
         left = then.left_gib
         amount = f"{left.low:.2f}" if left.known else f"{max(0.0, left.low):.2f}-{left.high:.2f}"

@@ -37,6 +37,7 @@ class Step:
         why: what it cures.
         safety: ``safe``, ``unsafe`` or ``manual``, as of rules.
         effect: what gets worse; empty if nothing does.
+        note: what is known beside that, such as the other values that would do.
         rule: the rule that it comes from, or that would hit without it; empty if none.
     """
 
@@ -48,6 +49,7 @@ class Step:
     safety: str = "safe"
     effect: Text = NO_TEXT
     rule: str = ""
+    note: Text = NO_TEXT
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ cause, further diagnoses, what is wrong as written, what would come next. A step
 that the engine would not start with, is offered as an alternative.
 """
 
+import shlex
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -19,9 +20,10 @@ from sgdoctor.fixes.model import (
     Left,
     Plan,
     Step,
-    WrittenFile,
 )
+from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches
 from sgdoctor.fixes.predictions import predicted_steps
+from sgdoctor.fixes.solving import Solver
 from sgdoctor.fixes.steps import Remedy, check_chosen, remedies_of, remedy_of
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.flag_edits import flag_edits, with_edits
@@ -31,9 +33,6 @@ from sgdoctor.texts import Text
 
 Check = Callable[[Launch], Sequence[Problem]]
 """What the engine would say about the flags of a launch."""
-
-Solver = Callable[[Launch], Solution]
-"""What the card of one attempt has to say about the memory of a launch."""
 
 _BAD: Final = frozenset({"fatal", "error"})
 _SAFETY: Final = ("safe", "unsafe", "manual")
@@ -64,8 +63,7 @@ class Knowledge(NamedTuple):
         verdict: on the newest start; None without a log.
         problems: of the document, its flags and its files.
         solve: knows the card and the model; None if nobody does.
-        further: steps that come from elsewhere (generated patches), and the files that they need.
-        files: of ``further``.
+        patches: that take the place of patches in code.
         file: name of the document's file, for the diff; empty for the name of the document.
     """
 
@@ -74,8 +72,7 @@ class Knowledge(NamedTuple):
     verdict: Verdict | None = None
     problems: Sequence[Problem] = ()
     solve: Solver | None = None
-    further: Sequence[Step] = ()
-    files: Sequence[WrittenFile] = ()
+    patches: Patches = NO_PATCHES
     file: str = ""
 
 
@@ -98,7 +95,8 @@ def plan_for(document: Document, known: Knowledge, wishes: Wishes = NO_WISHES) -
     for remedy in remedies:
         if not remedy.about_memory:
             maker.take(remedy)
-    maker.add(known.further)
+    maker.add(known.patches.steps)
+    maker.offer(known.patches.others)
     maker.add(remedies_of(known.problems))
     maker.add(predicted_steps(known.verdict, maker.launch, known.flags))
     maker.take_memory([remedy for remedy in remedies if remedy.about_memory], wishes.choose)
@@ -147,8 +145,10 @@ class _Maker:
         taken = next((way for way in ways if self._goes(way)), None)
         if taken is not None:
             self._accept(taken)
-        self._offer(way for way in ways if way is not taken)
-        self.left += remedy.left
+        self.offer(way for way in ways if way is not taken)
+        # What is to be done by hand has another way where a patch does the same.
+        if all(step.rule != remedy.rule for step in self._known.patches.steps):
+            self.left += remedy.left
 
     def add(self, steps: Iterable[Step]) -> None:
         """Takes the steps that go with those that are there, and offers the others."""
@@ -156,7 +156,7 @@ class _Maker:
             if self._goes(step):
                 self._accept(step)
             else:
-                self._offer((step,))
+                self.offer((step,))
 
     def take_memory(self, remedies: Sequence[Remedy], chosen: Collection[str]) -> None:
         """Lets the card say which numbers fit; where nobody knows it, the rules of the failures do."""
@@ -174,7 +174,7 @@ class _Maker:
             best = next(iter([*wanted, *advised]), None)
             if best is not None:
                 self.add((best.step,))
-            self._offer(way.step for way in ways if way is not best)
+            self.offer(way.step for way in ways if way is not best)
         self.after = solve(self.launch) if solve is not None else None
 
     def _goes(self, step: Step) -> bool:
@@ -192,8 +192,8 @@ class _Maker:
             self._taken |= {self._key(change): change for change in fresh}
             self.launch = changed(self.launch, fresh, self._known.flags)
 
-    def _offer(self, steps: Iterable[Step]) -> None:
-        """Other ways, each once."""
+    def offer(self, steps: Iterable[Step]) -> None:
+        """Keeps other ways, each once."""
         known = {frozenset(step.changes) for step in self.alternatives}
         for step in steps:
             if frozenset(step.changes) not in known:
@@ -213,7 +213,11 @@ class _Maker:
 
 
 def changed(launch: Launch, changes: Sequence[Change], flags: FlagTable) -> Launch:
-    """The launch with the flags and variables of ``changes``; other kinds need the document."""
+    """The launch with the program, the flags and the variables of ``changes``; other kinds need the document."""
+    program = next((change.value for change in changes if change.kind == "docker.command"), None)
+    if program is not None and launch.argv:
+        words = tuple(shlex.split(program))
+        launch = replace(launch, argv=(*words, *launch.argv[launch.flags_at :]), flags_at=len(words))
     argv = launch.argv
     if argv:
         argv = tuple(with_edits(argv, flag_edits(argv, launch.flags_at, changes, flags)))
@@ -240,7 +244,8 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
         else:
             left += [Left(change, why) for change, why in edited.left]
             # Whatever the form, its new text must say exactly what was planned.
-            if edited.launch.argv == after.argv or any(change.kind.startswith("flag.") for change, _ in edited.left):
+            left_out = {change.kind.partition(".")[0] for change, _ in edited.left} & {"flag", "docker"}
+            if edited.launch.argv == after.argv or left_out or not after.argv:
                 after, text = edited.launch, edited.text
             else:
                 refused = _NOT_AS_MEANT
@@ -259,7 +264,7 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
         alternatives=tuple(maker.alternatives),
         left=tuple(left),
         warnings=tuple(warned.text for warned in solved.warnings) if solved else (),
-        files=tuple(known.files) if any(step in known.further for step in maker.steps) else (),
+        files=tuple(file for step in maker.steps for file in known.patches.files.get(step.id, ())),
         refused=refused,
     )
 

@@ -13,7 +13,7 @@ from sgdoctor.launch.model import FlagTable, Launch, Problem
 from sgdoctor.texts import Text
 
 SHOWN_ONLY: Final = frozenset(
-    {"flag.raise", "flag.lower", "file.edit", "host.command", "package.pin", "client.request", "wait", "docker.command"}
+    {"flag.raise", "flag.lower", "file.edit", "host.command", "package.pin", "client.request", "wait"}
 )
 """Kinds of changes that no form of a launch has a place for, or whose value is not known."""
 

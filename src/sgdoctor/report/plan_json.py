@@ -159,6 +159,7 @@ class _Writer:
             "why": self._text(step.why),
             "safety": step.safety,
             "effect": self._text(step.effect),
+            "note": self._text(step.note),
             "changes": [self._change(change) for change in step.changes],
         }
 

@@ -15,7 +15,7 @@ from sgdoctor.messages import say
 from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.plan_redact import plan_redactor
 from sgdoctor.report.safe import printable
-from sgdoctor.report.wording import change_text, cost_of, last_line
+from sgdoctor.report.wording import change_text, cost_of, last_line, version_text
 from sgdoctor.texts import Text
 
 _SAFETY_STYLES: Final = {"safe": "green", "unsafe": "yellow", "manual": "cyan"}
@@ -73,10 +73,20 @@ class _Sheet(Canvas):
         launch = answer.document.launch
         parts = [self._safe(answer.target), say(self.lang, f"fix.origin.{launch.origin.value}")]
         if answer.version:
-            parts.append(printable(f"{launch.engine} {answer.version}"))
+            parts.append(printable(f"{launch.engine} {self._version()}"))
         if answer.log and answer.log != answer.target:
             parts.append(say(self.lang, "fix.log", name=self._safe(answer.log)))
         self.line(Styled(f" {self.glyphs.dot} ".join(parts), style="dim"))
+
+    def _version(self) -> str:
+        """The version; what the log only narrows down is called a guess."""
+        answer = self._answer
+        verdict = answer.verdict
+        if verdict is not None and "version" not in verdict.facts:
+            bounds = verdict.facts.get("version_max")
+            if bounds is not None and bounds.value == answer.version:
+                return version_text(verdict, self.lang)
+        return answer.version
 
     def _found(self, verdict: Verdict) -> None:
         """The diagnosis in two lines."""
@@ -141,10 +151,19 @@ class _Sheet(Canvas):
         if step.title.en:
             for change in step.changes:
                 self.line(Styled(self._safe(change_text(change, self.lang)), style="bold cyan"), indent + 2)
-        if not short and step.why.en and step.why != step.title:
+        if not short and self._tells_why(step):
             self.line(self.styled(say(self.lang, "fix.why", text=self._text(step.why)), "dim"), indent)
+        if not short and step.note.en:
+            self.line(self.styled(self._text(step.note), "dim"), indent)
         if cost_of(step.effect, self.lang):
             self.line(self.styled(say(self.lang, "report.cost", text=self._text(step.effect)), "dim"), indent)
+
+    def _tells_why(self, step: Step) -> bool:
+        """Whether the reason stands nowhere else: that of the only diagnosis is the first line of all."""
+        if not step.why.en or step.why == step.title:
+            return False
+        verdict = self._answer.verdict
+        return step.basis is not Basis.FOUND or verdict is None or len(verdict.diagnoses) > 1
 
     def _diff(self, diff: str) -> None:
         styles = {"+": "green", "-": "red", "@": "cyan"}
@@ -201,6 +220,9 @@ class _Sheet(Canvas):
             )
             for change in plan.changes:
                 self.whole(Styled(self._safe(change_text(change, self.lang)), style="bold cyan"), 6)
+        elif (editable := self._answer.document.editable).why is not None:
+            self.blank()
+            self.line(self.styled(self._text(editable.why), "dim"), 2)
         if not plan.left:
             return
         self.blank()

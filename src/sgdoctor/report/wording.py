@@ -89,7 +89,7 @@ def last_line(verdict: Verdict, lang: str) -> tuple[str, str]:
     return (head + colon, rest) if colon else (text, "")
 
 
-def _version(verdict: Verdict, lang: str) -> str:
+def version_text(verdict: Verdict, lang: str) -> str:
     """The version; one that was only narrowed down by what the log shows is called a guess."""
     version = verdict.version
     if not version or "version" in verdict.facts or not {"version_min", "version_max"} & verdict.facts.keys():
@@ -107,7 +107,7 @@ def heading_parts(verdict: Verdict, name: str, lang: str) -> list[str]:
     """What the answer is about: the log, the engine, the attempt."""
     parts = [name]
     if verdict.engine:
-        parts.append(f"{verdict.engine} {_version(verdict, lang)}".strip())
+        parts.append(f"{verdict.engine} {version_text(verdict, lang)}".strip())
     if verdict.attempts > 1:
         parts.append(say(lang, "report.attempt", attempt=verdict.attempt, attempts=verdict.attempts))
     return parts

@@ -1,0 +1,130 @@
+"""``sgdoctor fix``: the plan for one launch, as a diff in its own form; changes files only with ``--write``."""
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sgdoctor.messages import say
+
+if TYPE_CHECKING:
+    from sgdoctor.cli.fix_target import Target
+    from sgdoctor.cli.parsing import Parser
+    from sgdoctor.fixes.model import Answer
+
+FORMATS: Final = ("text", "json", "patch")
+_IN_PLACE: Final = ""
+"""What ``--write`` without a file stands for."""
+
+
+def configure(parser: "Parser") -> None:
+    """Adds the arguments of ``fix``."""
+    lang = parser.lang
+    parser.description = say(lang, "fix.about")
+    parser.add_argument("target", nargs="*", metavar="TARGET", help=say(lang, "fix.target"))
+    parser.add_argument("--from", dest="log", metavar="LOG", help=say(lang, "fix.from"))
+    for name, metavar in (("choose", "FIX"), ("set", "FLAG=VALUE"), ("unset", "FLAG"), ("env", "NAME=VALUE")):
+        parser.add_argument(f"--{name}", metavar=metavar, action="append", default=[], help=say(lang, f"fix.{name}"))
+    parser.add_argument("--write", metavar="FILE", nargs="?", const=_IN_PLACE, help=say(lang, "fix.write"))
+    parser.add_argument("--version", metavar="VERSION", help=say(lang, "fix.version"))
+    parser.add_argument("--format", choices=FORMATS, default="text", help=say(lang, "fix.format"))
+    parser.add_argument("--no-redact", action="store_true", help=say(lang, "diagnose.no_redact"))
+    parser.add_argument("--rules", metavar="DIR", action="append", default=[], help=say(lang, "diagnose.rules"))
+
+
+def run(arguments: argparse.Namespace, lang: str) -> int:
+    """Plans, writes what is asked to be written, then says what was planned; the exit code is that of the finding."""
+    from sgdoctor.cli.diagnose import report_problems, rule_base_of
+    from sgdoctor.cli.fix_answer import answer_for, exit_code
+    from sgdoctor.cli.fix_target import open_target
+    from sgdoctor.cli.main import complain
+    from sgdoctor.report.safe import printable
+
+    if not arguments.target:
+        given = arguments.write
+        hint = say(lang, "fix.write_took_target", given=shlex.quote(given)) if given else ""
+        return complain(printable(say(lang, "fix.no_target") + hint), lang)
+    for folder in arguments.rules:
+        if not Path(folder).is_dir():
+            return complain(say(lang, "error.rules_folder", given=printable(folder)), lang)
+    base = rule_base_of(arguments.rules)
+    report_problems(base, lang)
+    with open_target(arguments.target, arguments.log) as target:
+        answer = answer_for(target, base, arguments)
+        written = _write(target, answer, arguments.write) if arguments.write is not None else ()
+    _print(answer, arguments, lang, written)
+    return exit_code(answer)
+
+
+def _write(target: "Target", answer: "Answer", name: str) -> tuple[str, ...]:
+    """Writes the new text, and the files that it needs; all checks come before the first write.
+
+    Returns:
+        What was written.
+
+    Raises:
+        UserError: something is in the way; nothing was written.
+    """
+    from datetime import datetime
+
+    from sgdoctor.errors import UserError
+    from sgdoctor.writing import replace_with_backup, write_new
+
+    plan = answer.plan
+    if plan.text is None:
+        why = plan.refused
+        if why is not None:
+            raise UserError(
+                f"{answer.target}: {why.en}; nothing was written", f"{answer.target}：{why.zh}；未写入任何内容"
+            )
+        raise UserError(
+            f"{answer.target}: there is nothing to change, nothing was written",
+            f"{answer.target}：无需改动，未写入任何内容",
+        )
+    if name == _IN_PLACE and target.file is None:
+        raise UserError(
+            f"{answer.target}: only a compose file or a script can be changed in place: --write FILE",
+            f"{answer.target}：只有 compose 文件和脚本可以原地修改：--write 文件",
+        )
+    folder = (target.file.path if target.file is not None else Path(name)).parent
+    written: list[Path] = []
+    try:
+        for file in plan.files:
+            path = folder / file.path
+            if not path.is_file() or path.read_bytes() != file.content:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_new(path, file.content)
+                written.append(path)
+        if name == _IN_PLACE and target.file is not None:
+            backup = replace_with_backup(target.file, plan.text, datetime.now().astimezone())
+            return (*map(str, written), str(target.file.path), str(backup))
+        write_new(Path(name), plan.text.encode())
+    except UserError:
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise
+    return (*map(str, written), name)
+
+
+def _print(answer: "Answer", arguments: argparse.Namespace, lang: str, written: tuple[str, ...]) -> None:
+    redact = not arguments.no_redact
+    if arguments.format == "json":
+        from sgdoctor.cli.diagnose import print_json
+        from sgdoctor.report.plan_json import as_plan_data
+
+        print_json(as_plan_data(answer, lang, redact=redact, written=written))
+    elif arguments.format == "patch":
+        from sgdoctor.cli.main import complain
+        from sgdoctor.report.plan_redact import plan_redactor
+
+        hide = plan_redactor(answer, redact=redact)
+        patch = "\n".join(map(hide, answer.plan.diff.split("\n")))
+        if patch != answer.plan.diff:
+            complain(say(lang, "fix.patch_hidden"), lang)
+        sys.stdout.write(patch)
+    else:
+        from sgdoctor.report.canvas import console_for
+        from sgdoctor.report.plan_text import print_plan
+
+        print_plan(console_for(sys.stdout), answer, lang, redact=redact, written=written)

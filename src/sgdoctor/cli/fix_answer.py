@@ -1,0 +1,202 @@
+"""From a target to the answer of ``sgdoctor fix``: diagnosis, flags of the version, problems, memory, plan."""
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sgdoctor.cli.diagnose import EXIT_FAILED, EXIT_FINE, EXIT_UNDETERMINED, EXIT_WARNINGS
+from sgdoctor.cli.fix_model import ModelFolder, launch_script, model_folder, script_text
+from sgdoctor.diagnosis.model import State, Verdict
+from sgdoctor.diagnosis.pipeline import diagnose
+from sgdoctor.engines.sglang.flags.check import check_flags
+from sgdoctor.engines.sglang.flags.model import Schema
+from sgdoctor.engines.sglang.flags.schemas import schema
+from sgdoctor.engines.sglang.logged_launch import logged_launch
+from sgdoctor.errors import UserError
+from sgdoctor.fixes.model import Answer, Basis
+from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches, patches_for
+from sgdoctor.fixes.plan import Knowledge, Wishes, plan_for
+from sgdoctor.fixes.solving import ModelFacts, solver_for
+from sgdoctor.fixes.values import asked
+from sgdoctor.launch.change import Change
+from sgdoctor.launch.model import Document, Editable, Edited, EditState, FlagTable, Launch, Origin, Problem
+from sgdoctor.patches.launch_scripts import intended_patches, recognise_script
+from sgdoctor.patches.model import PatchSite
+from sgdoctor.texts import Text
+
+if TYPE_CHECKING:
+    from sgdoctor.cli.fix_target import Target
+    from sgdoctor.rules.base import RuleBase
+
+_IMAGE_VERSION: Final = re.compile(r"(?:^|/)sglang[^:]*:v?(?P<version>\d+\.\d+\.\d+(?:\.?post\d+)?)")
+_VERSION: Final = re.compile(r"v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)*)")
+_BAD: Final = frozenset({"fatal", "error"})
+_PATCH_FOLDER: Final = "sgdoctor-patches"
+
+
+def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace) -> Answer:
+    """Everything there is to say about a target.
+
+    Args:
+        target: which; its log is open.
+        base: the rules.
+        arguments: of the command line: ``choose``, ``set``, ``unset``, ``env``, ``version``.
+
+    Raises:
+        UserError: something that was asked for cannot be.
+    """
+    verdict = diagnose(target.log, base, redact=False)[-1] if target.log is not None else None
+    facts = {name: fact.value for name, fact in verdict.facts.items()} if verdict is not None else {}
+    document = target.document
+    version = _version(arguments.version, facts, document.launch.image if document else None)
+    table = schema(version or None)
+    if document is None:
+        document = _logged(facts, version, target.name)
+    launch = document.launch
+    asked_for = asked(arguments.set, arguments.unset, arguments.env, table)
+    if asked_for and not launch.argv:
+        raise _nothing_to_edit(document)
+    beside = target.file.path.absolute().parent if target.file is not None else Path.cwd()
+    folder = model_folder(launch, table, beside)
+    script, patches = _patches(verdict, launch, folder, beside)
+    problems = (*document.problems, *(_check(launch, table, facts) if launch.origin is not Origin.LOG else ()), *script)
+    known = Knowledge(
+        flags=table,
+        check=lambda changed: _check(changed, table, facts),
+        verdict=verdict,
+        problems=problems,
+        solve=solver_for(verdict, table, folder.facts() if folder is not None else ModelFacts()),
+        patches=patches,
+        file=_shown(target.file.path) if target.file is not None else "launch",
+    )
+    plan = plan_for(document, known, Wishes(tuple(arguments.choose), tuple(asked_for)))
+    return Answer(
+        target=target.name,
+        document=document,
+        plan=plan,
+        flags=table,
+        problems=problems,
+        verdict=verdict,
+        log=target.log.name if target.log is not None else "",
+        version=version,
+    )
+
+
+def _patches(
+    verdict: Verdict | None, launch: Launch, folder: ModelFolder | None, beside: Path
+) -> tuple[tuple[Problem, ...], Patches]:
+    """What is wrong with the script that starts the engine, and what takes its place and that of other patches."""
+    facts = {name: fact.value for name, fact in verdict.facts.items()} if verdict is not None else {}
+    versions = {"sglang": facts.get("version_max"), "transformers": facts.get("transformers_version")}
+    found = launch_script(launch, beside)
+    text = script_text(found[1]) if found is not None else ""
+    problems = recognise_script(text, **versions) if text else ()
+    if not launch.argv or launch.origin is Origin.LOG:
+        return problems, NO_PATCHES
+    # Docker takes only absolute paths for a bind mount; Compose starts from the folder of its file.
+    relative = launch.origin is Origin.COMPOSE
+    site = PatchSite(
+        folder=f"./{_PATCH_FOLDER}" if relative else str(beside / _PATCH_FOLDER),
+        config=folder.config if folder is not None else None,
+        config_path=f"{folder.inside}/config.json" if folder is not None else None,
+        pythonpath=launch.env.get("PYTHONPATH"),
+        **versions,
+    )
+    broken = any(problem.severity in _BAD for problem in problems)
+    try:
+        return problems, patches_for(verdict, site, intended_patches(text) if text else (), script_is_broken=broken)
+    except UserError:  # the config.json is none: the diagnosis says so
+        return problems, NO_PATCHES
+
+
+def exit_code(answer: Answer) -> int:
+    """3 for a failure that was seen or is written, 5 for one without a cause, 4 for warnings, 0 for nothing to do."""
+    state = answer.verdict.state if answer.verdict is not None else None
+    if state is State.FAILED or any(problem.severity in _BAD for problem in answer.problems):
+        return EXIT_FAILED
+    if state is State.UNDETERMINED:
+        return EXIT_UNDETERMINED
+    plan = answer.plan
+    warned = state in (State.DEGRADED, State.STALLED) or any(
+        problem.severity == "degraded" for problem in answer.problems
+    )
+    foreseen = any(step.basis is not Basis.ASKED for step in plan.steps)
+    return EXIT_WARNINGS if warned or foreseen or plan.warnings or plan.left else EXIT_FINE
+
+
+# ---------------------------------------------------------------- version and flags
+
+
+def _version(given: str | None, facts: Mapping[str, Any], image: str | None) -> str:
+    """The version of the engine: what the user says, what the log says, what the image is called; else empty.
+
+    Raises:
+        UserError: what the user says is no version.
+    """
+    if given is not None:
+        found = _VERSION.fullmatch(given.strip())
+        if found is None:
+            raise UserError(
+                f"--version {given!r}: no version; write it as in 0.5.15",
+                f"--version {given!r}：不是版本号；写法如 0.5.15",
+            )
+        return found[1]
+    for name in ("version", "version_max"):
+        if isinstance(facts.get(name), str):
+            return str(facts[name])
+    named = _IMAGE_VERSION.search(image or "")
+    return named["version"] if named else ""
+
+
+def _shown(path: Path) -> str:
+    """A path as ``patch -p1`` takes it: from here, or from the folder of the file."""
+    here = Path.cwd()
+    absolute = path.absolute()
+    return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else path.name
+
+
+def _check(launch: Launch, table: Schema, facts: Mapping[str, Any]) -> Sequence[Problem]:
+    return check_flags(launch.argv, launch.flags_at, table, facts) if launch.argv and launch.engine == "sglang" else ()
+
+
+# ---------------------------------------------------------------- what only the log shows
+
+
+_NO_LAUNCH: Final = Launch(Origin.LOG, ())
+_NOT_SEEN: Final = Editable(
+    EditState.NO,
+    Text(
+        "this log does not say how the server was started; name its container, compose file or command, and give the "
+        "log with --from",
+        "这份日志没有写明服务是如何启动的；请指定其容器、compose 文件或命令，并用 --from 给出日志",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unseen:
+    """The launch of a log that does not say how the server was started."""
+
+    name: str
+    text: str = ""
+    launch: Launch = _NO_LAUNCH
+    problems: tuple[Problem, ...] = ()
+    editable: Editable = _NOT_SEEN
+
+    def edited(self, changes: Sequence[Change], flags: FlagTable) -> Edited:  # noqa: ARG002
+        """Never works."""
+        assert self.editable.why is not None
+        raise UserError(self.editable.why.en, self.editable.why.zh)
+
+
+def _logged(facts: Mapping[str, Any], version: str, name: str) -> Document:
+    arguments = {fact.removeprefix("args."): value for fact, value in facts.items() if fact.startswith("args.")}
+    return logged_launch(arguments, version or None, name) if arguments else _Unseen(name)
+
+
+def _nothing_to_edit(document: Document) -> UserError:
+    why = document.editable.why or Text("it starts no engine", "其中没有启动引擎")
+    return UserError(f"{document.name}: {why.en}", f"{document.name}：{why.zh}")

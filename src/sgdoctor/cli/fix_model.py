@@ -1,0 +1,97 @@
+"""Files that a launch names, where they lie on this machine: the model, a launch script."""
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from sgdoctor.engines.sglang.memory.weights import WeightsError, weights_of
+from sgdoctor.fixes.solving import ModelFacts
+from sgdoctor.launch.flag_edits import given_flags
+from sgdoctor.launch.model import FlagTable, Launch, Mount
+
+_LARGEST: Final = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """The folder of the model.
+
+    Attributes:
+        inside: its absolute path as the engine sees it.
+        here: the same folder on this machine.
+    """
+
+    inside: str
+    here: Path
+
+    @property
+    def config(self) -> bytes | None:
+        """Content of ``config.json``; None if there is none."""
+        return _content(self.here / "config.json")
+
+    def facts(self) -> ModelFacts:
+        """What the files say, as far as they can be read."""
+        weights: float | None = None
+        with suppress(WeightsError, OSError):
+            weights = weights_of(self.here)
+        config: Any = None
+        with suppress(ValueError):
+            config = json.loads(self.config or b"null")
+        return ModelFacts(config if isinstance(config, dict) else None, weights)
+
+
+def model_folder(launch: Launch, flags: FlagTable, beside: Path) -> ModelFolder | None:
+    """The model of a launch; None where it is a name on a hub, or out of reach.
+
+    Args:
+        launch: which.
+        flags: of the engine's version.
+        beside: folder that relative paths on the host start from.
+    """
+    given = {flags.canonical(one.flag): one.values for one in given_flags(launch.argv, launch.flags_at, flags)}
+    values = given.get("--model-path")
+    here = host_path(launch, values[-1], beside) if values else None
+    return ModelFolder(values[-1], here) if values and here is not None and here.is_dir() else None
+
+
+def launch_script(launch: Launch, beside: Path) -> tuple[str, Path] | None:
+    """The Python script that starts the engine: its path inside, and on this machine; None if there is none."""
+    for word in launch.argv[: launch.flags_at]:
+        here = host_path(launch, word, beside) if word.endswith(".py") else None
+        if here is not None and here.is_file():
+            return word, here
+    return None
+
+
+def script_text(path: Path) -> str:
+    """Content of a script; empty where it cannot be read."""
+    return (_content(path) or b"").decode("utf-8", "replace")
+
+
+def host_path(launch: Launch, inside: str, beside: Path) -> Path | None:
+    """Where a path of the engine lies on this machine; None where that is not known."""
+    if launch.image is None:
+        path = Path(inside).expanduser()
+        return path if path.is_absolute() or path.exists() else None
+    target = PurePosixPath(inside)
+    if not target.is_absolute():
+        return None
+    around = [mount for mount in launch.mounts if mount.source and target.is_relative_to(mount.target)]
+    mount = max(around, key=lambda one: len(one.target), default=None)
+    return None if mount is None else _source(mount, beside) / target.relative_to(mount.target)
+
+
+def _source(mount: Mount, beside: Path) -> Path:
+    source = Path(mount.source or "").expanduser()
+    return source if source.is_absolute() else beside / source
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        with path.open("rb") as file:
+            return file.read(_LARGEST) if os.fstat(file.fileno()).st_size <= _LARGEST else None
+    except OSError:
+        return None

@@ -1,0 +1,281 @@
+"""What the target of ``sgdoctor fix`` is: a command, a compose file, a script, a container or a log; and its log."""
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sgdoctor.errors import UserError
+from sgdoctor.launch.change import Change
+from sgdoctor.launch.docker_run import read_shell
+from sgdoctor.launch.inspection import Inspection, open_inspection
+from sgdoctor.launch.inspection.reading import compose_origin
+from sgdoctor.launch.model import Document, Editable, Edited, EditState, FlagTable, Launch, Problem
+from sgdoctor.texts import Text
+from sgdoctor.writing import LARGEST, Found, read_text
+
+if TYPE_CHECKING:
+    from sgdoctor.launch.compose.document import ComposeDocument
+    from sgdoctor.logs.sources import LogSource
+
+_COMPOSE: Final = (".yaml", ".yml")
+_SCRIPTS: Final = (".sh", ".bash", ".zsh", ".ksh", ".command", ".service", ".txt", "")
+_LOG: Final = re.compile(
+    rb"server_args=|Traceback \(most recent call last\)|^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|error: |Error: ",
+    re.MULTILINE,
+)
+_HEAD: Final = 64 << 10
+_STDIN: Final = "stdin"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is to be planned for.
+
+    Attributes:
+        name: as the user named it.
+        document: the launch as it is written; None where only a log is there.
+        log: of the newest starts, open; None if there is none.
+        file: the file that can be changed in place.
+    """
+
+    name: str
+    document: Document | None
+    log: "LogSource | None" = None
+    file: Found | None = None
+
+
+@contextmanager
+def open_target(words: Sequence[str], log: str | None) -> Iterator[Target]:
+    """The target that these words name.
+
+    Args:
+        words: one name, or the words of a command.
+        log: a log file or a container, where the target has none of its own.
+
+    Raises:
+        UserError: there is nothing of this name, or it cannot be read.
+    """
+    with ExitStack() as stack:
+        target, own_log = _find(words, stack)
+        if log is not None and target.document is None:
+            raise UserError(
+                f"{target.name}: this is a log already; --from gives the log of a command or a compose file",
+                f"{target.name}：它本身就是日志；--from 用于给命令或 compose 文件指定日志",
+            )
+        if log is not None:
+            target = replace(target, log=stack.enter_context(_open_log(log)))
+        elif own_log:
+            with suppress(UserError):  # a launch can be looked at without its log
+                target = replace(target, log=stack.enter_context(_container_log(own_log)))
+        yield target
+
+
+def _find(words: Sequence[str], stack: ExitStack) -> tuple[Target, str]:
+    """The target, and the container whose log belongs to it; empty if it brings its own or none is known."""
+    if len(words) > 1:
+        return _command(shlex.join(words), "docker run" if words[0] == "docker" else words[0]), ""
+    (name,) = words
+    if name == "-":
+        text = sys.stdin.buffer.read(LARGEST + 1)
+        if len(text) > LARGEST:
+            raise UserError("stdin: too large for a command", "stdin：作为命令过大")
+        return _command(text.decode("utf-8", "replace"), _STDIN), ""
+    path, service = _file_and_service(name)
+    if path is not None:
+        return _file(path, service, name, stack)
+    if name.strip() != name or " " in name.strip():
+        return _command(name, "command"), ""
+    return _container(name, stack)
+
+
+# ---------------------------------------------------------------- commands and files
+
+
+def _command(text: str, name: str) -> Target:
+    return Target(name, read_shell(text, name))
+
+
+def _file_and_service(name: str) -> tuple[Path | None, str | None]:
+    """The file that is meant, and the service behind a colon."""
+    if os.path.lexists(name):
+        return Path(name), None
+    file, colon, service = name.rpartition(":")
+    if colon and file.endswith(_COMPOSE):
+        return Path(file), service
+    looks_like_file = "/" in name or name.endswith((*_COMPOSE, ".sh", ".log", ".gz", ".zst"))
+    return (Path(name), None) if looks_like_file and " " not in name else (None, None)
+
+
+def _file(path: Path, service: str | None, name: str, stack: ExitStack) -> tuple[Target, str]:
+    if path.suffix in _COMPOSE:
+        return _compose([path], service, name)
+    head = _head(path)
+    if path.suffix == ".json" and b'"HostConfig"' in head:
+        return Target(name, AsDockerRun(open_inspection(read_text(path).text))), ""
+    if head[:2] == b"#!" or path.suffix in (".sh", ".bash", ".zsh") or _reads_like_commands(path, head):
+        found = read_text(path)
+        return Target(name, read_shell(found.text, str(path)), file=found), ""
+    from sgdoctor.logs.sources import open_log
+
+    return Target(name, None, stack.enter_context(open_log(str(path)))), ""
+
+
+def _compose(
+    paths: Sequence[Path], service: str | None, name: str, env_files: Sequence[Path] = ()
+) -> tuple[Target, str]:
+    from sgdoctor.launch.compose.document import open_compose
+    from sgdoctor.launch.compose.project import project_files
+
+    files = project_files(paths[0], os.environ) if len(paths) == 1 else paths
+    document = open_compose(files, service, os.environ, env_files)
+    # Another file than the named one may be the one in which the command stands.
+    file = read_text(document.path) if document.path is not None else None
+    return Target(name, document, file=file), _container_of_service(document, paths)
+
+
+def _head(path: Path) -> bytes:
+    if not path.is_file():
+        return b""
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError:
+        return b""  # whoever opens it says why
+
+
+def _reads_like_commands(path: Path, head: bytes) -> bool:
+    """Whether a file without a telling name holds a command rather than a log."""
+    if path.suffix not in _SCRIPTS or _LOG.search(head) or b"\0" in head:
+        return False
+    return re.search(rb"\b(?:docker|podman)\s+run\b|sglang\.launch_server|\bsglang\s+serve\b", head) is not None
+
+
+# ---------------------------------------------------------------- containers
+
+
+@dataclass(frozen=True, slots=True)
+class AsDockerRun:
+    """A container as the command that would start it: the request of the API is nothing that people read."""
+
+    inspection: Inspection
+
+    @property
+    def name(self) -> str:
+        """Of the container."""
+        return self.inspection.name
+
+    @property
+    def text(self) -> str:
+        """The command."""
+        return self.inspection.docker_run((), _NO_FLAGS)
+
+    @property
+    def launch(self) -> Launch:
+        """What the container was started with."""
+        return self.inspection.launch
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with it."""
+        return self.inspection.problems
+
+    @property
+    def editable(self) -> Editable:
+        """Whether its engine's flags can be edited; a file of Compose is the place to do that."""
+        origin = self.inspection.compose
+        if origin is None or self.inspection.editable.state is EditState.NO:
+            return self.inspection.editable
+        files = ", ".join(origin.config_files)
+        return Editable(
+            EditState.NOTE,
+            Text(
+                f"Compose made this container from {files}, service {origin.service}: change it there",
+                f"该容器由 Compose 根据 {files} 的服务 {origin.service} 创建：请在那里修改",
+            ),
+        )
+
+    def edited(self, changes: Sequence[Change], flags: FlagTable) -> Edited:
+        """The command with the changes; raises as ``Inspection.edited``."""
+        edited = self.inspection.edited(changes, flags)
+        return replace(edited, text=self.inspection.docker_run(changes, flags))
+
+
+class _NoFlags:
+    """No changes, no need to know any flag."""
+
+    def arity(self, flag: str) -> None:  # noqa: ARG002
+        return None
+
+    def canonical(self, flag: str) -> str:
+        return flag
+
+
+_NO_FLAGS: Final = _NoFlags()
+
+
+def _container(name: str, stack: ExitStack) -> tuple[Target, str]:
+    """The target that a container is: the compose file that it was made from, where that is here, else its command."""
+    from sgdoctor.containers.client import Client
+    from sgdoctor.containers.endpoint import find_endpoint
+    from sgdoctor.containers.find import may_be_container
+    from sgdoctor.containers.launches import container_document
+    from sgdoctor.containers.transport import UnreachableError
+    from sgdoctor.logs.sources import open_log
+
+    if not may_be_container(name):
+        return Target(name, None, stack.enter_context(open_log(name))), ""
+    try:
+        with Client(find_endpoint()) as client:
+            inspection = container_document(client, name)
+    except UnreachableError as error:
+        if not error.nobody_there:
+            raise
+        return Target(name, None, stack.enter_context(open_log(name))), ""  # says that there is no such file
+    origin = inspection.compose
+    if origin is not None and origin.config_files and all(map(os.path.isfile, origin.config_files)):
+        env_files = [Path(origin.environment_file)] if origin.environment_file else []
+        with suppress(UserError):
+            target, _ = _compose([Path(file) for file in origin.config_files], origin.service, name, env_files)
+            return target, inspection.name
+    return Target(name, AsDockerRun(inspection)), inspection.name
+
+
+def _container_of_service(document: "ComposeDocument", paths: Sequence[Path]) -> str:
+    """The container that was made from this file and service; empty where none is, or no engine answers."""
+    from sgdoctor.containers.client import Client
+    from sgdoctor.containers.endpoint import find_endpoint
+
+    wanted = {os.path.realpath(path) for path in paths}
+    with suppress(UserError, OSError), Client(find_endpoint()) as client:
+        for entry in client.containers(document.service):
+            data = client.container_data(entry.id)
+            origin = compose_origin(data) if data is not None else None
+            if origin is not None and wanted & set(map(os.path.realpath, origin.config_files)):
+                return entry.name
+    return ""
+
+
+# ---------------------------------------------------------------- logs
+
+
+@contextmanager
+def _open_log(name: str) -> "Iterator[LogSource]":
+    from sgdoctor.containers.once import open_file_or_container
+    from sgdoctor.logs.sources import open_log
+
+    with (open_log if name == "-" or os.path.lexists(name) else open_file_or_container)(name) as source:
+        yield source
+
+
+@contextmanager
+def _container_log(container: str) -> "Iterator[LogSource]":
+    from sgdoctor.containers.once import open_container
+
+    with open_container(container) as source:
+        yield source

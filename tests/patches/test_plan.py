@@ -8,7 +8,7 @@ import pytest
 
 from sgdoctor.launch.change import KINDS, Change
 from sgdoctor.patches.model import Means, PatchKind, PatchPlan, PatchSite
-from sgdoctor.patches.plan import STARTUP_FOLDER, config_changes, joined_pythonpath, patch_plans, plan_patch
+from sgdoctor.patches.plan import STARTUP_FOLDER, combined, config_changes, joined_pythonpath, patch_plans, plan_patch
 from sgdoctor.patches.sitecustomize import FileState, fill_layer_types, generated, register_again, verify
 
 SHORT = ["linear_attention"] * 3 + ["full_attention"]
@@ -144,6 +144,29 @@ def test_the_start_up_file_is_mounted_and_found_by_python() -> None:
     ) == plan.changes
     assert FileState.OURS is verify(plan.files[0].content).state
     assert "unsafe" == plan.safety
+
+
+def test_plans_of_several_kinds_share_one_start_up_file() -> None:
+    layers = best(PatchKind.LAYER_TYPES, model_type="qwen3_5")
+    types = patch_plans(PatchKind.MODEL_TYPE, PatchSite(folder="/srv/patches", model_type="qwen3_asr"))[-1]
+
+    files, changes = combined([layers, types])
+
+    assert layers.changes == types.changes == changes
+    assert ["sitecustomize.py"] == [file.name for file in files]
+    assert ["layer_types of qwen3_5, qwen3_5_text", "register qwen3_asr"] == [
+        label for label, _ in verify(files[0].content).patches
+    ]
+
+
+def test_a_repaired_copy_and_a_start_up_file_stand_beside_each_other() -> None:
+    layers = best(PatchKind.LAYER_TYPES, config=moe(), config_path=PATH)
+    types = patch_plans(PatchKind.MODEL_TYPE, PatchSite(folder="/srv/patches", model_type="qwen3_asr"))[-1]
+
+    files, changes = combined([layers, types])
+
+    assert (*layers.changes, *types.changes) == changes
+    assert (*layers.files, *types.files) == files
 
 
 @pytest.mark.parametrize(

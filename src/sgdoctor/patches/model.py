@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sgdoctor.launch.change import Change
+from sgdoctor.patches.sitecustomize import Part
 from sgdoctor.texts import Text
 
 
@@ -76,6 +77,7 @@ class PatchPlan:
         effect: what it costs, what may go wrong.
         verify: how to see that it works.
         undo: how to get rid of it.
+        parts: what a generated start-up file among ``files`` is made of.
     """
 
     kind: PatchKind
@@ -87,3 +89,4 @@ class PatchPlan:
     effect: Text
     verify: Text
     undo: Text
+    parts: tuple[Part, ...] = ()

@@ -1,7 +1,7 @@
 """The ways to put right what a launch script would have been patched for, the best one first."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
@@ -34,6 +34,20 @@ def patch_plans(kind: PatchKind, site: PatchSite) -> tuple[PatchPlan, ...]:
         ValueError: ``site.model_type`` is not the name of a model type.
     """
     return tuple(_layer_types(site) if kind is PatchKind.LAYER_TYPES else _model_type(site))
+
+
+def combined(plans: Sequence[PatchPlan]) -> tuple[tuple[PatchFile, ...], tuple[Change, ...]]:
+    """Files and changes of several plans for one site: their start-up files become one.
+
+    Args:
+        plans: one of each kind.
+    """
+    parts = [part for plan in plans for part in plan.parts]
+    files = [file for plan in plans for file in plan.files if file.name != sitecustomize.FILE_NAME]
+    if parts:
+        files.append(_startup_file(parts))
+    changes = dict.fromkeys(change for plan in plans for change in plan.changes)
+    return tuple(files), tuple(changes)
 
 
 def config_changes(about: bytes, copy: bytes, original: bytes | None = None) -> Text | None:
@@ -233,7 +247,7 @@ def _at_startup(kind: PatchKind, site: PatchSite, part: sitecustomize.Part, does
     return PatchPlan(
         kind=kind,
         means=Means.SITECUSTOMIZE,
-        files=(PatchFile(sitecustomize.FILE_NAME, sitecustomize.generated([part]).encode()),),
+        files=(_startup_file([part]),),
         changes=(
             Change("file.mount", path, f"{site.folder}/{sitecustomize.FILE_NAME}"),
             Change("env.set", "PYTHONPATH", joined_pythonpath(site.pythonpath)),
@@ -259,7 +273,12 @@ def _at_startup(kind: PatchKind, site: PatchSite, part: sitecustomize.Part, does
             f"Remove the mount of {path} and {STARTUP_FOLDER} from PYTHONPATH, then the folder {site.folder}.",
             f"删除 {path} 的挂载和 PYTHONPATH 中的 {STARTUP_FOLDER}，再删除目录 {site.folder}。",
         ),
+        parts=(part,),
     )
+
+
+def _startup_file(parts: Sequence[sitecustomize.Part]) -> PatchFile:
+    return PatchFile(sitecustomize.FILE_NAME, sitecustomize.generated(parts).encode())
 
 
 _FILLS: Final = Text(

@@ -151,6 +151,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         "This text cannot be changed safely: {why}. To be typed by hand:",
         "无法安全地修改这份文本：{why}。请手动输入：",
     ),
+    "fix.note": ("Note: {text}", "说明：{text}"),
     "fix.left": ("What cannot be done here", "这里做不到的"),
     "fix.alternatives": ("Other ways", "其他办法"),
     "fix.written": ("Written: {name}", "已写入：{name}"),

@@ -70,7 +70,7 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
         problems=problems,
         solve=solver_for(verdict, table, folder.facts() if folder is not None else ModelFacts()),
         patches=patches,
-        file=_shown(target.file.path) if target.file is not None else "launch",
+        file=_shown(target.file.path) if target.file is not None else "",
     )
     plan = plan_for(document, known, Wishes(tuple(arguments.choose), tuple(asked_for)))
     return Answer(

@@ -64,7 +64,7 @@ class Knowledge(NamedTuple):
         problems: of the document, its flags and its files.
         solve: knows the card and the model; None if nobody does.
         patches: that take the place of patches in code.
-        file: name of the document's file, for the diff; empty for the name of the document.
+        file: name of the document's file as ``patch`` takes it; empty without one.
     """
 
     flags: FlagTable
@@ -242,10 +242,12 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
             uneditable = document.editable.why if document.editable.state is EditState.NO else None
             refused = uneditable or error.message
         else:
+            told = [change for change, _ in edited.left]
             left += [Left(change, why) for change, why in edited.left]
             # Whatever the form, its new text must say exactly what was planned.
-            left_out = {change.kind.partition(".")[0] for change, _ in edited.left} & {"flag", "docker"}
-            if edited.launch.argv == after.argv or left_out or not after.argv:
+            left_out = {change.kind for change in told} & {"flag.set", "flag.unset", "docker.command"}
+            lost = [change for change in changes if not _is_in(edited.launch, change)]
+            if (edited.launch.argv == after.argv or left_out or not after.argv) and set(lost) <= set(told):
                 after, text = edited.launch, edited.text
             else:
                 refused = _NOT_AS_MEANT
@@ -257,7 +259,7 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
         before=document.launch,
         after=after,
         text=text,
-        diff="" if text is None else unified_diff(document.text, text, known.file or document.name),
+        diff="" if text is None else _diff(document.text, text, known.file),
         safety=max((step.safety for step in maker.steps), key=_SAFETY.index, default="safe"),
         predicted_before=maker.before.now if maker.before else None,
         predicted=solved.now if solved else None,
@@ -267,6 +269,28 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
         files=tuple(file for step in maker.steps for file in known.patches.files.get(step.id, ())),
         refused=refused,
     )
+
+
+def _diff(old: str, new: str, file: str) -> str:
+    if not file:  # a command that was typed has no line end that could be missing
+        old, new = (text if text.endswith("\n") else f"{text}\n" for text in (old, new))
+    return unified_diff(old, new, file or "launch")
+
+
+def _is_in(launch: Launch, change: Change) -> bool:
+    """Whether a launch says what a change is about; of kinds that it does not tell, yes. Flags are in its words."""
+    match change.kind:
+        case "env.set":
+            return launch.env.get(change.name) == change.value
+        case "env.unset":
+            return change.name not in launch.env
+        case "file.mount":
+            return any(mount.target == change.name for mount in launch.mounts)
+        case "image.tag":
+            return launch.image == change.value
+        case "docker.ipc":
+            return launch.ipc == change.value
+    return True
 
 
 def _complaints(problems: Iterable[Problem]) -> frozenset[tuple[str, str]]:

@@ -222,7 +222,7 @@ class _Sheet(Canvas):
                 self.whole(Styled(self._safe(change_text(change, self.lang)), style="bold cyan"), 6)
         elif (editable := self._answer.document.editable).why is not None:
             self.blank()
-            self.line(self.styled(self._text(editable.why), "dim"), 2)
+            self.line(self.styled(say(self.lang, "fix.note", text=self._text(editable.why)), "dim"), 2)
         if not plan.left:
             return
         self.blank()

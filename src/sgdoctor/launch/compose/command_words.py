@@ -1,5 +1,6 @@
 """Entrypoint and command of a service as words, and edits of words as splices of the file."""
 
+import re
 from collections.abc import Iterable
 from collections.abc import Sequence as SequenceABC
 from dataclasses import dataclass
@@ -18,15 +19,15 @@ from sgdoctor.launch.compose.lines import (
     newline_of,
     next_line,
 )
-from sgdoctor.launch.compose.nodes import is_in_flow, item_removed, items_added, style_of
+from sgdoctor.launch.compose.nodes import is_in_flow, items_added, items_removed, style_of
 from sgdoctor.launch.compose.scalars import layer_of, written
-from sgdoctor.launch.compose.syntax import Scalar, Sequence
-from sgdoctor.launch.compose.texts import replaced_text
+from sgdoctor.launch.compose.texts import VariableError, in_single_quotes, replaced_text
 from sgdoctor.launch.compose.values import Fields, Items, Text, Value
 from sgdoctor.launch.flag_edits import WordEdit
 from sgdoctor.launch.shell import Splice
 
 _NEWLINE: Final = "\n"
+_LINE_BREAK: Final = re.compile(r"[ \t]*\\?\n[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,17 +134,16 @@ def command_part(key: str, value: Value | None) -> CommandPart:
     return CommandPart(key, None)
 
 
-def script_splices(word: CommandWord, splices: Iterable[Splice]) -> list[list[Splice]]:
-    """Changes inside one word as splices of the file."""
-    found: list[list[Splice]] = []
+def script_splices(word: CommandWord, splices: Iterable[Splice]) -> list[Splice]:
+    """Changes inside one word as splices of its file; raises as ``word_splices``."""
+    found: list[Splice] = []
     for splice in splices:
         try:
-            found.append(replaced_text(word.value, splice.start, splice.end, splice.text, word.shell))
+            found += replaced_text(word.value, splice.start, splice.end, splice.text, word.shell)
         except CannotSpliceError:
             # A scalar that folds has no place for the line break with which a script would go on.
-            flat = " ".join(splice.text.replace("\\\n", " ").split())
-            lead = " " if splice.text[:1].isspace() or splice.text[:1] == "\\" else ""
-            found.append(replaced_text(word.value, splice.start, splice.end, lead + flat, word.shell))
+            flat = _LINE_BREAK.sub(" ", splice.text)
+            found += replaced_text(word.value, splice.start, splice.end, flat, word.shell)
     return found
 
 
@@ -169,7 +169,7 @@ def _list_splices(part: CommandPart, edit: WordEdit) -> list[Splice]:
     value = part.value
     assert isinstance(value, Items)
     text, node = value.file.text, value.node
-    in_flow = node.flow or is_in_flow(_root(value), node)
+    in_flow = node.flow or _in_flow(value)
     splices: list[Splice] = []
     for a, b, c, d in _pieces(part.texts[edit.start : edit.end], edit.words):
         paired = min(b - a, d - c)
@@ -179,7 +179,8 @@ def _list_splices(part: CommandPart, edit: WordEdit) -> list[Splice]:
             if node.items[first + offset] is not word.value.node:
                 raise CannotSpliceError
             splices += replaced_text(word.value, 0, len(word.text), edit.words[c + offset], None)
-        splices += [item_removed(text, node, index) for index in range(first + paired, edit.start + b)]
+        if b - a > paired:
+            splices += items_removed(text, node, first + paired, edit.start + b)
         if extra := edit.words[c + paired : d]:
             at = first + paired
             like = style_of(node.items[at - 1] if at else node.items[0] if node.items else None)
@@ -200,73 +201,83 @@ def _string_splices(part: CommandPart, edit: WordEdit) -> list[Splice]:
         if b - a > paired:
             splices.append(_words_removed(part, first + paired, edit.start + b))
         if extra := edit.words[c + paired : d]:
-            splices.append(_words_added(part, first + paired, extra))
+            splices += _words_added(part, first + paired, extra)
     return splices
 
 
-def _source(part: CommandPart, style: str | None = None) -> tuple[Text, Layer, Layer]:
-    value = part.value
-    assert isinstance(value, Text)
-    layer = layer_of(value.node, value.file.text, in_flow=is_in_flow(_root(value), value.node), style=style)
+def _source(value: Text, style: str | None = None) -> tuple[Layer, Layer]:
+    layer = layer_of(value.node, value.file.text, in_flow=_in_flow(value), style=style)
     if layer is None:
         raise CannotSpliceError
-    return value, value.interpolated.layer, layer
+    return value.interpolated.layer, layer
 
 
-def _root(value: Value) -> "Scalar | Sequence":
+def _in_flow(value: Value) -> bool:
     root = value.file.root
-    assert root is not None
-    return root  # type: ignore[return-value]
+    return root is not None and is_in_flow(root, value.node)
 
 
-def _words_added(part: CommandPart, index: int, new: SequenceABC[str]) -> Splice:
+def _places(part: CommandPart, value: Text) -> list[Place]:
+    """The span of every word in the file, variables that it ends or begins in included."""
+    interpolated, layer = _source(value)
+    found = []
+    for word in part.words:
+        start, end = interpolated.span(*word.shown)
+        for one in word.references:
+            start, end = min(start, one.start), max(end, one.end)
+        found.append(layer.span(start, end))
+    return found
+
+
+def _words_added(part: CommandPart, index: int, new: SequenceABC[str]) -> list[Splice]:
     """Words put before the one that has ``index`` now: each flag on a line of its own where the command has lines."""
-    value, interpolated, layer = _source(part)
-    text = value.file.text
-    if not part.words:
+    value = part.value
+    if not isinstance(value, Text) or not part.words:
         raise CannotSpliceError
-    places = [span(*word.shown, (interpolated, layer)) for word in part.words]
+    places, text = _places(part, value), value.file.text
     at = places[index - 1].end if index else places[0].start
-    in_place = "".join(
-        (" " if number or index else "") + layer.encoded(shellwords.quoted(word).replace("$", "$$"), at)
-        for number, word in enumerate(new)
-    )
-    if index == 0:
-        return Splice(at, at, in_place + " ")
     last_line = line_start(text, places[-1].start)
-    has_lines = (
-        (last_line > places[0].start and not text[last_line : places[-1].start].strip()) or (last_line > places[0].start)
-    )
-    if index < len(part.words) or not has_lines or not new[0].startswith("-"):
-        return Splice(at, at, in_place)
-    gap = newline_of(text) + indentation(text, places[-1].start)
-    lined = "".join(
-        (gap if word.startswith("-") and len(word) > 1 else " ")
-        + layer.encoded(shellwords.quoted(word).replace("$", "$$"), at)
-        for word in new
-    )
-    return Splice(at, at, lined)
+    gap = " "
+    if index == len(part.words) and last_line > places[0].start and new[0].startswith("-"):
+        gap = newline_of(text) + indentation(text, places[-1].start)
+
+    def joined(style: str | None) -> Splice:
+        layer = _source(value, style)[1]
+        words = [layer.encoded(shellwords.quoted(word).replace("$", "$$"), 1) for word in new]
+        if index == 0:
+            return Splice(at, at, " ".join(words) + " ")
+        gaps = [gap if word.startswith("-") and len(word) > 1 else " " for word in new]
+        return Splice(at, at, "".join(before + word for before, word in zip(gaps, words, strict=True)))
+
+    try:
+        return [joined(None)]
+    except CannotSpliceError:
+        if value.node.style:
+            raise
+        return in_single_quotes(value, joined("'"))
 
 
 def _words_removed(part: CommandPart, start: int, end: int) -> Splice:
-    value, interpolated, layer = _source(part)
-    text = value.file.text
-    layers = (interpolated, layer)
-    first, last = span(*part.words[start].shown, layers).start, span(*part.words[end - 1].shown, layers).end
+    value = part.value
+    assert isinstance(value, Text)
+    inside = range(start, end)
+    for index, word in enumerate(part.words):
+        shared = [one for one in word.references if any(one in part.words[other].references for other in inside)]
+        if index not in inside and shared:
+            raise VariableError(shared[0])
+    places, text = _places(part, value), value.file.text
+    first, last = places[start].start, places[end - 1].end
     begin, behind = line_start(text, first), line_end(text, last)
     if not text[begin:first].strip() and not text[last:behind].strip():
         after = next_line(text, last)
         if after == len(text) and not text.endswith("\n"):
             return Splice(line_end(text, begin - 1) if begin else 0, behind, "")
         return Splice(begin, after, "")
-    if end < len(part.words):
-        following = span(*part.words[end].shown, layers).start
-        if following < behind and "$" not in text[last:following]:
-            return Splice(first, following, "")
-    if start:
-        before = span(*part.words[start - 1].shown, layers).end
-        if "$" not in text[before:first]:
-            return Splice(before, last, "")
+    # A variable that is empty now stands between words, and stays.
+    if end < len(places) and places[end].start < behind and "$" not in text[last : places[end].start]:
+        return Splice(first, places[end].start, "")
+    if start and "$" not in text[places[start - 1].end : first]:
+        return Splice(places[start - 1].end, last, "")
     return Splice(first, last, "")
 
 
@@ -285,12 +296,13 @@ def _is_continued(word: CommandWord) -> bool:
 
 def stray_line_breaks_removed(part: CommandPart) -> list[Splice]:
     """The backslashes at the ends of lines taken out."""
-    value, interpolated, layer = _source(part)
-    text = value.file.text
+    value = part.value
+    assert isinstance(value, Text)
+    layers, text = _source(value), value.file.text
     splices = []
     for word in stray_line_breaks(part):
         assert word.shell is not None
-        at, _ = span(*word.shell.layer.places[0], (interpolated, layer))
+        at, _ = span(*word.shell.layer.places[0], layers)
         start = at
         while text[start - 1] in " \t":
             start -= 1

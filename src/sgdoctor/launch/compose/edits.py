@@ -16,8 +16,8 @@ from sgdoctor.launch.compose.lines import CannotSpliceError
 from sgdoctor.launch.compose.nodes import (
     field_added,
     is_in_flow,
-    item_removed,
     items_added,
+    items_removed,
     own_value,
     pair_added,
     pair_removed,
@@ -77,25 +77,23 @@ def fields_of(kind: str) -> frozenset[str]:
 
 
 def _scalar(key: str) -> Ways:
+    """The ways for a key that has one text."""
+
     def ways(place: Place, change: Change) -> Iterator[Way]:
-        yield from _scalar_ways(place, key, change.value or "")
+        value = change.value or ""
+        for part in place.parts(key)[:1]:
+            if isinstance(part, Text):
+                yield replaced_text(part, 0, len(part.text), value, None)
+        own = own_value(place.home, key)
+        text = written(_doubled(value), like="", in_flow=place.home.flow)
+        if isinstance(own, Alias):
+            yield [Splice(own.start, own.end, text)]
+        elif isinstance(own, Scalar) and not own.style and own.start == own.end:
+            yield [Splice(own.start, own.end, f" {text}")]
+        elif own is None:
+            yield [field_added(place.file.text, place.home, key, [f" {text}"], text)]
 
     return ways
-
-
-def _scalar_ways(place: Place, key: str, value: str) -> Iterator[Way]:
-    for part in place.parts(key):
-        if isinstance(part, Text):
-            yield replaced_text(part, 0, len(part.text), value, None)
-            break
-    own = own_value(place.home, key)
-    text = written(_doubled(value), like="", in_flow=place.home.flow)
-    if isinstance(own, Alias):
-        yield [Splice(own.start, own.end, text)]
-    elif isinstance(own, Scalar) and not own.style and own.start == own.end:
-        yield [Splice(own.start, own.end, f" {text}")]
-    elif own is None:
-        yield [field_added(place.file.text, place.home, key, [f" {text}"], text)]
 
 
 def _env_set(place: Place, change: Change) -> Iterator[Way]:
@@ -164,7 +162,8 @@ def _env_unset(place: Place, change: Change) -> Iterator[Way]:
     for part in place.parts("environment"):
         names = [name for name, _, _ in env_entries((part,))]
         way += _taken_out(place, "environment", part, [name == change.name for name in names], change.name)
-    yield way
+    if way:
+        yield way
 
 
 def _taken_out(place: Place, key: str, part: Value, hits: SequenceABC[bool], name: str) -> Way:
@@ -175,7 +174,8 @@ def _taken_out(place: Place, key: str, part: Value, hits: SequenceABC[bool], nam
     if all(hits):
         return [pair_removed(text, place.home, key)]
     if isinstance(part, Items):
-        return [item_removed(text, part.node, index) for index, hit in enumerate(hits) if hit]
+        found = [index for index, hit in enumerate(hits) if hit]
+        return [splice for index in found for splice in items_removed(text, part.node, index, index + 1)]
     if isinstance(part, Fields):
         return [pair_removed(text, part.node, name)]
     raise CannotSpliceError
@@ -196,21 +196,23 @@ def _port(place: Place, change: Change) -> Iterator[Way]:
     yield from _list_added(place, "ports", change.value or "")
 
 
-def _volume(place: Place, change: Change) -> Iterator[Way]:
+def volume_of(change: Change) -> str | None:
+    """What ``docker.volume`` and ``file.mount`` put into ``volumes``; None for a mount without an absolute target."""
     if change.kind == "file.mount":
-        if not change.name.startswith("/"):
-            return
-        value = f"{change.value}:{change.name}:ro"
-    else:
-        value = change.value or ""
+        return f"{change.value}:{change.name}:ro" if change.name.startswith("/") else None
     # Compose runs no shell; relative paths begin at its file.
-    value = _HERE.sub(".", value)
+    return _HERE.sub(".", change.value or "")
+
+
+def _volume(place: Place, change: Change) -> Iterator[Way]:
+    value = volume_of(change)
+    if value is None:
+        return
     mount = read_volume(value)
     for part in place.parts("volumes"):
-        if isinstance(part, Items):
-            for item in part.items:
-                if isinstance(item, Text) and read_volume(item.text).target == mount.target:
-                    yield replaced_text(item, 0, len(item.text), value, None)
+        for item in part.items if isinstance(part, Items) else ():
+            if isinstance(item, Text) and read_volume(item.text).target == mount.target:
+                yield replaced_text(item, 0, len(item.text), value, None)
     yield from _list_added(place, "volumes", value)
 
 
@@ -284,9 +286,11 @@ def _request_ways(place: Place, request: Fields | Text, wanted: Gpus) -> Iterato
             yield _lines_for_list(place, node, wanted)
     elif len(present) == 1:
         other = present.pop()
-        name, node = own_pair(request.node, other) or (None, None)
-        if name is not None and node is not None and (isinstance(node, Scalar) or getattr(node, "flow", False)):
-            yield [Splice(name.start, node.end, f"{key}: {value}")]
+        written_there = own_pair(request.node, other)
+        if written_there and (
+            isinstance(written_there[1], Scalar) or (isinstance(written_there[1], Sequence) and written_there[1].flow)
+        ):
+            yield [Splice(written_there[0].start, written_there[1].end, f"{key}: {value}")]
         else:
             yield [
                 pair_removed(place.file.text, request.node, other),
@@ -302,22 +306,18 @@ def _lines_for_list(place: Place, node: Sequence | Mapping, wanted: Gpus) -> Way
         raise CannotSpliceError
     text, ids = place.file.text, wanted.device_ids
     way: Way = []
-    for index, item in enumerate(node.items):
-        if index >= len(ids):
-            way.append(item_removed(text, node, index))
-        elif not isinstance(item, Scalar):
+    for index, item in enumerate(node.items[: len(ids)]):
+        if not isinstance(item, Scalar):
             raise CannotSpliceError
-        elif item.value != ids[index]:
+        if item.value != ids[index]:
             way.append(replaced(item, ids[index], in_flow=False))
+    if len(ids) < len(node.items):
+        way += items_removed(text, node, len(ids), len(node.items))
     more = ids[len(node.items) :]
     if more:
         like = style_of(node.items[-1])
         way.append(items_added(text, node, len(node.items), [written(one, like=like, in_flow=False) for one in more]))
     return way
-
-
-def _memory(place: Place, change: Change) -> Iterator[Way]:
-    yield from _scalar_ways(place, "mem_limit", change.value or "")
 
 
 def _visible(wanted: Gpus) -> str:
@@ -346,7 +346,7 @@ _WAYS: Final[MappingABC[str, Ways]] = {
     "docker.restart": _scalar("restart"),
     "docker.user": _scalar("user"),
     "docker.name": _scalar("container_name"),
-    "docker.memory": _memory,
+    "docker.memory": _scalar("mem_limit"),
     "docker.gpus": _gpus,
     "docker.port": _port,
     "docker.volume": _volume,

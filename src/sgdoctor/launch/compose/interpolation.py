@@ -78,8 +78,8 @@ def interpolate(written: str, environment: Mapping[str, str], where: str = "") -
     return Interpolated(layer, reader.references, reader.unset)
 
 
-def with_new_default(written: str, reference: Reference, value: str) -> Splice:
-    """The change of ``written`` that gives a variable another default and keeps it a variable.
+def with_new_default(reference: Reference, value: str) -> Splice:
+    """The change of the text as written that gives a variable another default and keeps it a variable.
 
     Raises:
         CannotSpliceError: the value cannot stand in a default.
@@ -118,7 +118,7 @@ class _Reader:
             elif text.startswith("${", at):
                 at = self._braced(at, end)
             elif name := _NAME.match(text, at + 1, end):
-                self._variable(name[0], at, name.end(), "", 0, 0)
+                self._variable(name[0], Place(at, name.end()), "", Place(at, at))
                 at = name.end()
             else:
                 # Compose leaves a lonely `$` as it is.
@@ -141,7 +141,7 @@ class _Reader:
                 f"{self._where}：`{shown}` 不是有效的变量写法；字面的 `$` 要写成 `$$`",
             )
         argument = operator.end() if operator else close
-        self._variable(name[0], start, close + 1, operator[0] if operator else "", argument, close)
+        self._variable(name[0], Place(start, close + 1), operator[0] if operator else "", Place(argument, close))
         return close + 1
 
     def _closing(self, start: int, limit: int) -> int:
@@ -159,12 +159,12 @@ class _Reader:
                 at += 1
         return -1
 
-    def _variable(self, name: str, start: int, end: int, operator: str, argument: int, close: int) -> None:
+    def _variable(self, name: str, whole: Place, operator: str, argument: Place) -> None:
         value = self._environment.get(name)
         counts = bool(value) if operator.startswith(":") else value is not None
         kind = operator[-1:]
         if kind == "?" and not counts:
-            why = self._written[argument:close]
+            why = self._written[argument.start : argument.end]
             raise UserError(
                 f"{self._where}: the variable {name} has to be set" + (f": {why}" if why else ""),
                 f"{self._where}：变量 {name} 必须设置" + (f"：{why}" if why else ""),
@@ -173,17 +173,17 @@ class _Reader:
         index = len(self.references)
         default = None
         if kind == "-" and not counts:
-            default = Place(argument, close)
-            self.read(argument, close)
+            default = argument
+            self.read(*argument)
         elif kind == "+":
             if counts:
-                inner = interpolate(self._written[argument:close], self._environment, self._where)
-                self._put(inner.layer.text, start, end)
+                inner = interpolate(self._written[argument.start : argument.end], self._environment, self._where)
+                self._put(inner.layer.text, *whole)
         elif value is not None:
-            self._put(value, start, end)
+            self._put(value, *whole)
         else:
             self.unset.append(name)
         shown = Place(before, len(self.places))
         self.references.insert(
-            index, Reference(name, start, end, value if counts else None, default, shown, kind in ("-", "+"))
+            index, Reference(name, *whole, value if counts else None, default, shown, kind in ("-", "+"))
         )

@@ -1,7 +1,7 @@
 """A text that was made of another one: which character came from where, and how a change is written back.
 
-An argument of a command in a compose file is four texts deep: the argument, the command line it was split from, the same
-with its variables in place, and the YAML scalar in the file. Each layer knows the text below it.
+An argument of a command stands on top of three other texts: the command line that it was split from, the same with the
+variables as they are written, and the YAML scalar in the file. Each layer knows the text below it.
 """
 
 from collections.abc import Callable, Sequence

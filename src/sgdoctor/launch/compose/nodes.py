@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence as SequenceABC
+from itertools import pairwise
 from typing import Final
 
 from sgdoctor.launch.compose.lines import CannotSpliceError, line_start, newline_of, next_line
@@ -73,14 +74,25 @@ def _flow_items(text: str, node: Sequence, index: int, items: SequenceABC[str]) 
     return Splice(at, at, "".join(f",{gap}{item}" for item in items))
 
 
-def item_removed(text: str, node: Sequence, index: int) -> Splice:
-    """The item that has ``index`` taken out; it must not be the only one."""
-    item = node.items[index]
-    if node.flow:
-        if index + 1 < len(node.items):
-            return Splice(_written_start(text, item), _written_start(text, node.items[index + 1]), "")
-        return Splice(node.items[index - 1].end if index else node.start + 1, item.end, "")
-    return _lines_removed(text, _written_start(text, item), text_end(item, text))
+def items_removed(text: str, node: Sequence, start: int, end: int) -> list[Splice]:
+    """The items from ``start`` to ``end`` taken out; they must not be all.
+
+    Raises:
+        CannotSpliceError: a comment stands between them.
+    """
+    if not node.flow:
+        taken = node.items[start:end]
+        return [_lines_removed(text, _written_start(text, item), text_end(item, text)) for item in taken]
+    spans = []
+    if start:
+        spans.append((node.items[start - 1].end, node.items[end - 1].end))
+    if end < len(node.items):
+        spans.append((_written_start(text, node.items[start]), _written_start(text, node.items[end])))
+    for first, last in spans:
+        between = [(one.end, _written_start(text, other)) for one, other in pairwise(node.items)]
+        if not any("#" in text[a:b] for a, b in between if a >= first and b <= last):
+            return [Splice(first, last, "")]
+    raise CannotSpliceError
 
 
 def pair_added(text: str, node: Mapping, key: str, value: str) -> Splice:

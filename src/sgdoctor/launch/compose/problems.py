@@ -238,14 +238,14 @@ def _gpu_problems(project: Project, service: Service, launch: Launch) -> Iterato
             "gpu-chosen-by-cuda-alone",
             "notice",
             Text(
-                f"only CUDA_VISIBLE_DEVICES={visible} chooses the GPU: the container itself gets what the image asks for",
-                f"只有 CUDA_VISIBLE_DEVICES={visible} 在选择 GPU：容器本身得到的是镜像要求的 GPU",
+                f"only CUDA_VISIBLE_DEVICES={visible} chooses the GPU; the container gets those the image asks for",
+                f"只有 CUDA_VISIBLE_DEVICES={visible} 在选择 GPU；容器得到的是镜像要求的 GPU",
             ),
             _env_line(project, service, "CUDA_VISIBLE_DEVICES"),
             detail=Text(
                 "This works with runtime: nvidia and an image that sets NVIDIA_VISIBLE_DEVICES=all; the number counts "
-                "all GPUs of the host. With a device request (--gpus, deploy) the container's GPUs are numbered from 0, "
-                "and the same number would be wrong.",
+                "all GPUs of the host. With a device request (--gpus, deploy) those of the container are numbered from "
+                "0, and the same number would be wrong.",
                 "在 runtime: nvidia 且镜像设置了 NVIDIA_VISIBLE_DEVICES=all 时有效，编号按主机的全部 GPU 计算。"
                 "改用设备请求（--gpus 或 deploy）后容器内的 GPU 从 0 开始编号，同样的编号就错了。",
             ),

@@ -4,6 +4,7 @@ import os.path
 import re
 from collections.abc import Iterator
 from collections.abc import Mapping as MappingABC
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final, NamedTuple
 
@@ -267,32 +268,38 @@ def _range(text: str) -> tuple[int, int]:
 
 def _mounts(project: Project, service: Service) -> Iterator[Mount]:
     found: dict[str, Mount] = {}
-    folder = os.path.abspath(project.files[0].folder)  # noqa: PTH100 - a path of text, which need not exist
     for part in service.fields.get("volumes", ()):
         for item in part.items if isinstance(part, Items) else ():
-            if (mount := _mount(item, folder, project.environment.values.get("HOME", "~"))) is not None:
-                found[mount.target] = mount
+            if (mount := _mount(item)) is not None:
+                found[mount.target] = on_host(project, mount)
     for part in service.fields.get("tmpfs", ()):
-        for target in _texts(part):
-            found.setdefault(target.partition(":")[0], Mount(target.partition(":")[0], None, "tmpfs"))
+        for entry in _texts(part):
+            target = entry.partition(":")[0]
+            found.setdefault(target, Mount(target, None, "tmpfs"))
     yield from found.values()
 
 
-def _mount(item: Value, folder: str, home: str) -> Mount | None:
+def _mount(item: Value) -> Mount | None:
     if isinstance(item, Text):
         try:
-            mount = read_volume(item.text)
+            return read_volume(item.text)
         except UserError as error:
             raise _at(item, error) from None
-    elif isinstance(item, Fields) and (target := _text(item, "target")):
+    if isinstance(item, Fields) and (target := _text(item, "target")):
         kind, source = _text(item, "type") or "volume", _text(item, "source")
-        mount = Mount(target, source if kind != "tmpfs" else None, kind, (_text(item, "read_only") or "") in _TRUE)
-    else:
-        return None
+        return Mount(target, source if kind != "tmpfs" else None, kind, (_text(item, "read_only") or "") in _TRUE)
+    return None
+
+
+def on_host(project: Project, mount: Mount) -> Mount:
+    """With an absolute source: Compose takes relative ones from the folder of its first file."""
     if mount.kind != "bind" or mount.source is None:
         return mount
-    source = home + mount.source[1:] if mount.source[:2] in ("~", "~/") else mount.source
-    return Mount(mount.target, os.path.normpath(os.path.join(folder, source)), "bind", mount.read_only)  # noqa: PTH118
+    home = project.environment.values.get("HOME", "~")
+    source = home + mount.source[1:] if mount.source == "~" or mount.source.startswith("~/") else mount.source
+    # Of texts, not of files: the path may be one of another host.
+    path = os.path.abspath(os.path.join(project.files[0].folder, source))  # noqa: PTH100, PTH118
+    return replace(mount, source=path)
 
 
 def ulimit_of(service: Service, name: str) -> tuple[int, int] | None:

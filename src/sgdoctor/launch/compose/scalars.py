@@ -1,4 +1,4 @@
-"""YAML scalars of every style: where each character of the value stands in the file, and how new text is written there."""
+"""YAML scalars of every style: where each character stands in the file, and how new text is written there."""
 
 import re
 from collections.abc import Iterator
@@ -70,10 +70,11 @@ def is_safe_plain(value: str, *, in_flow: bool = False) -> bool:
 
 def written(value: str, *, like: str, in_flow: bool) -> str:
     """``value`` as a scalar of its own, in the style ``like`` (of :class:`Scalar`) where that is possible."""
-    if like == "'" and not _CONTROL.search(value) and "\n" not in value and "\t" not in value:
-        return "'" + value.replace("'", "''") + "'"
     if like == "" and is_safe_plain(value, in_flow=in_flow):
         return value
+    easier = any(char in value for char in '"\\') and "'" not in value
+    if (like == "'" or easier) and not _CONTROL.search(value) and not any(char in value for char in "\n\t"):
+        return "'" + value.replace("'", "''") + "'"
     return '"' + _double_quoted(value) + '"'
 
 

@@ -5,7 +5,7 @@ everything behind it is dropped without a word; a backslash before a line break 
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from sgdoctor.launch.compose.layers import Layer, Place
@@ -49,68 +49,7 @@ def split(text: str) -> Split:
     Raises:
         SplitError: a quote is not closed, or there is a bracket; Compose refuses such a file.
     """
-    found: list[Word] = []
-    start: int | None = None
-    chars: list[str] = []
-    places: list[Place] = []
-    quotes: list[str] = []
-    quote = ""
-    opened = 0
-    at = 0
-
-    def finish(end: int) -> None:
-        nonlocal start
-        if start is not None:
-            found.append(_word(text, start, end, ("".join(chars), tuple(places), tuple(quotes))))
-        start = None
-        chars.clear()
-        places.clear()
-        quotes.clear()
-
-    def put(char: str, begin: int, end: int) -> None:
-        nonlocal start
-        start = begin if start is None else start
-        chars.append(char)
-        places.append(Place(begin, end))
-        quotes.append(quote)
-
-    while at < len(text):
-        char = text[at]
-        if char == "\\" and quote != "'":
-            if at + 1 == len(text):
-                raise SplitError(at)
-            put({"t": "\t", "n": "\n"}.get(text[at + 1], text[at + 1]), at, at + 2)
-            at += 2
-            continue
-        if char in " \t\r\n" and not quote:
-            finish(at)
-        elif char in "'\"" and quote in ("", char):
-            start = at if start is None else start
-            quote, opened = ("" if quote else char), at
-        elif char == "`" and quote in ("", "`"):
-            put(char, at, at + 1)
-            quote, opened = ("" if quote else char), at
-        elif char == "(" and not quote and chars[-1:] == ["$"]:
-            put(char, at, at + 1)
-            quote, opened = ")", at
-        elif char == ")" and quote == ")":
-            quote = ""
-            put(char, at, at + 1)
-        elif not quote and char in "()":
-            raise SplitError(at)
-        elif not quote and char in ";&|<>":
-            # `2>` drops the number as well, a digit in the middle of a word does not.
-            if char == ">" and chars[:1] and "0" <= chars[0] <= "9" and len(chars) == 1:
-                start = None
-            finish(at)
-            return Split(tuple(found), at)
-        else:
-            put(char, at, at + 1)
-        at += 1
-    if quote:
-        raise SplitError(opened)
-    finish(len(text))
-    return Split(tuple(found), None)
+    return _Splitter(text).split()
 
 
 def quoted(value: str, like: str = "") -> str:
@@ -123,6 +62,96 @@ def quoted(value: str, like: str = "") -> str:
     if "'" in value or like[:1] == '"':
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return f"'{value}'"
+
+
+@dataclass(slots=True)
+class _Splitter:
+    """Reads a text from the left to the right.
+
+    Attributes:
+        text: the whole.
+        found: words that are complete.
+        chars: of the present word.
+        places: of its characters.
+        quotes: in which each of them stands; ``)`` is that of ``$(``.
+        start: where the word begins; None between words.
+        quote: that is open now.
+        opened: where it was opened.
+    """
+
+    text: str
+    found: list[Word] = field(default_factory=list)
+    chars: list[str] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    quotes: list[str] = field(default_factory=list)
+    start: int | None = None
+    quote: str = ""
+    opened: int = 0
+
+    def split(self) -> Split:
+        at = 0
+        while at < len(self.text):
+            char = self.text[at]
+            if char == "\\" and self.quote != "'":
+                at = self._escaped(at)
+                continue
+            if not self.quote and char in ";&|<>":
+                return self._cut(at)
+            if char in " \t\r\n" and not self.quote:
+                self._finish(at)
+            elif not self._is_quote(char, at):
+                self._put(char, at, at + 1)
+            at += 1
+        if self.quote:
+            raise SplitError(self.opened)
+        self._finish(at)
+        return Split(tuple(self.found), None)
+
+    def _escaped(self, at: int) -> int:
+        if at + 1 == len(self.text):
+            raise SplitError(at)
+        following = self.text[at + 1]
+        self._put({"t": "\t", "n": "\n"}.get(following, following), at, at + 2)
+        return at + 2
+
+    def _is_quote(self, char: str, at: int) -> bool:
+        """Whether ``char`` opens or closes a quote; backticks and ``$(...)`` keep theirs in the word."""
+        if char in "'\"" and self.quote in ("", char):
+            self.start = at if self.start is None else self.start
+            self.quote, self.opened = ("" if self.quote else char), at
+            return True
+        if char == "`" and self.quote in ("", "`"):
+            self._put(char, at, at + 1)
+            self.quote, self.opened = ("" if self.quote else char), at
+            return True
+        if char == "(" and not self.quote and self.chars[-1:] == ["$"]:
+            self._put(char, at, at + 1)
+            self.quote, self.opened = ")", at
+            return True
+        if char == ")" and self.quote == ")":
+            self.quote = ""
+        elif char in "()" and not self.quote:
+            raise SplitError(at)
+        return False
+
+    def _cut(self, at: int) -> Split:
+        # `2>` drops the number as well, but not a word that only ends in one.
+        if self.text[at] == ">" and len(self.chars) == 1 and "0" <= self.chars[0] <= "9":
+            self.start = None
+        self._finish(at)
+        return Split(tuple(self.found), at)
+
+    def _put(self, char: str, begin: int, end: int) -> None:
+        self.start = begin if self.start is None else self.start
+        self.chars.append(char)
+        self.places.append(Place(begin, end))
+        self.quotes.append(self.quote)
+
+    def _finish(self, end: int) -> None:
+        if self.start is not None:
+            content = ("".join(self.chars), tuple(self.places), tuple(self.quotes))
+            self.found.append(_word(self.text, self.start, end, content))
+        self.start, self.chars, self.places, self.quotes = None, [], [], []
 
 
 def _word(text: str, start: int, end: int, content: tuple[str, tuple[Place, ...], tuple[str, ...]]) -> Word:

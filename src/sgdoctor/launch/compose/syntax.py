@@ -77,21 +77,19 @@ def parse(text: str, name: str) -> Node | None:
         # The pure Python scanner: its marks count characters of the text as it is.
         return _Builder(text, name, yaml.parse(text, Loader=yaml.BaseLoader)).document()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place, stelle = (
-            (f":{mark.line + 1}:{mark.column + 1}", f"第 {mark.line + 1} 行第 {mark.column + 1} 列")
-            if mark
-            else ("", "")
-        )
-        what = error.problem or error.context or "cannot be read"
-        raise UserError(f"{name}{place}: not valid YAML: {what}", f"{name} {stelle}：不是有效的 YAML：{what}") from None
+        mark, what = error.problem_mark or error.context_mark, error.problem or error.context or "?"
+        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        raise UserError(
+            f"{name}:{line}:{column}: not valid YAML: {what}",
+            f"{name} 第 {line} 行第 {column} 列：不是有效的 YAML：{what}",
+        ) from None
     except yaml.YAMLError as error:
         what = str(error).splitlines()[0]
         raise UserError(f"{name}: not valid YAML: {what}", f"{name}：不是有效的 YAML：{what}") from None
 
 
 def own_pair(mapping: Mapping, key: str) -> tuple[Scalar, Node] | None:
-    """Key and value of ``key`` as written in this mapping, the last if there are several; merge keys are passed over."""
+    """Key and value of ``key`` as written in this mapping itself, the last if there are several."""
     return next((pair for pair in reversed(mapping.pairs) if pair[0].value == key), None)
 
 
@@ -133,7 +131,7 @@ class _Builder:
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
-                    line = event.start_mark.line + 1
+                    line = _mark(event.start_mark).line + 1
                     raise UserError(
                         f"{self._name}:{line}: a second YAML document begins here; put it into a file of its own",
                         f"{self._name} 第 {line} 行：这里开始了第二个 YAML 文档；请把它放到单独的文件里",
@@ -142,16 +140,16 @@ class _Builder:
         return root
 
     def _node(self, event: yaml.Event) -> Node:
+        assert isinstance(event, yaml.NodeEvent)
         self._count += 1
         if self._count > _MAX_NODES:
             raise UserError(f"{self._name}: too large for a compose file", f"{self._name}：作为 compose 文件太大了")
-        mark = event.start_mark
+        mark, end = _mark(event.start_mark), _mark(event.end_mark).index
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self._anchors:
                 raise yaml.MarkedYAMLError(problem=f"found undefined alias {event.anchor!r}", problem_mark=mark)
             target = self._anchors[event.anchor]
-            return Alias(mark.index, event.end_mark.index, mark.line + 1, None, None, target)
-        assert isinstance(event, yaml.NodeEvent)
+            return Alias(mark.index, end, mark.line + 1, None, None, target)
         start, tag = mark.index, getattr(event, "tag", None)
         if event.anchor is not None or tag is not None:
             matched = _PROPERTIES.match(self._text, start)
@@ -159,14 +157,13 @@ class _Builder:
         line = mark.line + 1 + self._text.count("\n", mark.index, start)
         node: Node
         if isinstance(event, yaml.ScalarEvent):
-            end = event.end_mark.index
             style = event.style if event.style in ("'", '"', "|", ">") else ""
             node = Scalar(min(start, end), end, line, event.anchor, tag, event.value, style)
         elif isinstance(event, yaml.SequenceStartEvent):
             items = []
             while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
                 items.append(self._node(inner))
-            end = inner.end_mark.index
+            end = _mark(inner.end_mark).index
             node = Sequence(start, end, line, event.anchor, tag, tuple(items), bool(event.flow_style))
         else:
             assert isinstance(event, yaml.MappingStartEvent)
@@ -175,10 +172,18 @@ class _Builder:
                 key = self._node(inner)
                 named = resolved(key)
                 if not isinstance(named, Scalar):
-                    raise yaml.MarkedYAMLError(problem="a key has to be a plain text", problem_mark=inner.start_mark)
+                    raise yaml.MarkedYAMLError(
+                        problem="a key has to be a plain text", problem_mark=_mark(inner.start_mark)
+                    )
                 pairs.append((named, self._node(next(self._events))))
-            end = inner.end_mark.index
+            end = _mark(inner.end_mark).index
             node = Mapping(start, end, line, event.anchor, tag, tuple(pairs), bool(event.flow_style))
         if event.anchor is not None:
             self._anchors[event.anchor] = node
         return node
+
+
+def _mark(mark: object) -> yaml.Mark:
+    """The pure Python scanner always gives one."""
+    assert isinstance(mark, yaml.Mark)
+    return mark

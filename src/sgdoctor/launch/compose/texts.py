@@ -2,10 +2,10 @@
 
 from sgdoctor.launch.compose import shellwords
 from sgdoctor.launch.compose.interpolation import Reference, with_new_default
-from sgdoctor.launch.compose.layers import Layer, lowered
+from sgdoctor.launch.compose.layers import Layer, Place, lowered
 from sgdoctor.launch.compose.lines import CannotSpliceError
 from sgdoctor.launch.compose.nodes import is_in_flow
-from sgdoctor.launch.compose.scalars import layer_of, written
+from sgdoctor.launch.compose.scalars import is_safe_plain, layer_of, written
 from sgdoctor.launch.compose.values import Text
 from sgdoctor.launch.shell import Splice, spliced
 
@@ -63,8 +63,8 @@ def replaced_text(value: Text, start: int, end: int, new: str, word: shellwords.
     return _in_scalar(value, inside)
 
 
-def _shown(change: Splice, word: shellwords.Word | None) -> tuple[int, int]:
-    return tuple(word.layer.span(change.start, change.end)) if word else (change.start, change.end)  # type: ignore[return-value]
+def _shown(change: Splice, word: shellwords.Word | None) -> Place:
+    return word.layer.span(change.start, change.end) if word else Place(change.start, change.end)
 
 
 def _in_variable(
@@ -84,7 +84,7 @@ def _in_variable(
     if word is not None and shellwords.quoted(new) != new:
         raise VariableError(reference)
     inner = new[len(before) : len(new) - len(after)]
-    return _in_scalar(value, with_new_default(value.node.value, reference, inner))
+    return _in_scalar(value, with_new_default(reference, inner))
 
 
 def _in_scalar(value: Text, change: Splice) -> list[Splice]:
@@ -102,24 +102,31 @@ def _in_scalar(value: Text, change: Splice) -> list[Splice]:
             raise
     if not node.style and (quoted := layer_of(node, text, style="'")) is not None:
         try:
-            inner = quoted.lowered(change)
+            return in_single_quotes(value, quoted.lowered(change))
         except CannotSpliceError:
             pass
-        else:
-            # Lines fold alike in plain and in single quoted scalars, so that only the quotes come new.
-            doubled = [
-                Splice(at, at + 1, "''")
-                for at in range(node.start, node.end)
-                if text[at] == "'" and not inner.start <= at < inner.end
-            ]
-            return [Splice(node.start, node.start, "'"), *doubled, inner, Splice(node.end, node.end, "'")]
     whole = spliced(node.value, [change])
     return [Splice(node.start, node.end, written(whole, like=node.style or '"', in_flow=in_flow))]
 
 
-def _checked(layer: Layer, change: Splice, old: str, *, style: str, in_flow: bool) -> Splice:
-    from sgdoctor.launch.compose.scalars import is_safe_plain  # noqa: PLC0415
+def in_single_quotes(value: Text, change: Splice) -> list[Splice]:
+    """A plain scalar put into single quotes, with a change of the file that is written for them.
 
+    Lines fold alike in plain and in single quoted scalars, so that only the quotes come new.
+    """
+    node, text = value.node, value.file.text
+    doubled = [
+        Splice(at, at + 1, "''")
+        for at in range(node.start, node.end)
+        if text[at] == "'" and not change.start <= at < change.end
+    ]
+    if change.end == node.end:
+        change = Splice(change.start, change.end, change.text + "'")
+        return [Splice(node.start, node.start, "'"), *doubled, change]
+    return [Splice(node.start, node.start, "'"), *doubled, change, Splice(node.end, node.end, "'")]
+
+
+def _checked(layer: Layer, change: Splice, old: str, *, style: str, in_flow: bool) -> Splice:
     if not style:
         whole = spliced(old, [change])
         if not is_safe_plain(whole, in_flow=in_flow):

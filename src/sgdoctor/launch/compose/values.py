@@ -1,4 +1,4 @@
-"""The values of a compose file: aliases, merge keys and variables in place, each with the node that it was written as."""
+"""The values of a compose file: aliases, merge keys and variables in place, each with the node it was written as."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping as MappingABC
@@ -142,15 +142,3 @@ def plain(value: Value) -> object:
     if isinstance(value, Items):
         return [plain(item) for item in value.items]
     return {name: plain(inner) for name, inner in value.fields.items()}
-
-
-def written(node: Node) -> object:
-    """A node as ordinary data, variables, aliases and merge keys left as they are written, for comparing."""
-    if isinstance(node, Alias):
-        return ("*", written(node.target))
-    marks = (node.tag, node.anchor)
-    if isinstance(node, Scalar):
-        return (*marks, node.value, bool(node.style))
-    if isinstance(node, Sequence):
-        return (*marks, [written(item) for item in node.items])
-    return (*marks, [(key.value, written(inner)) for key, inner in node.pairs])

@@ -111,7 +111,7 @@ def _hidden_gpu(launch: Launch) -> Iterator[Problem]:
 def _two_voices(launch: Launch) -> Iterator[Problem]:
     gpus = launch.gpus or Gpus()
     visible = launch.env.get("NVIDIA_VISIBLE_DEVICES")
-    if visible is None or gpus.from_env or gpus == Gpus(runtime=gpus.runtime):
+    if visible is None or gpus.from_env or not (gpus.device_ids or gpus.count):
         return
     yield Problem(
         "gpus-asked-for-twice",

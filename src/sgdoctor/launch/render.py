@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from difflib import unified_diff as difflib_unified_diff
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from sgdoctor.launch.docker_values import CDI_PREFIX, gpus_text, port_text, size_text
@@ -43,7 +44,7 @@ def command_line(argv: Sequence[str], flags_at: int | None = None) -> str:
 def flag_groups(words: Sequence[str]) -> list[tuple[str, ...]]:
     """Words of a command, each flag together with its values; the words before the first flag come first."""
     starts = [index for index, word in enumerate(words) if index == 0 or is_flag(word)]
-    return [tuple(words[start:end]) for start, end in zip(starts, [*starts[1:], len(words)], strict=True)]
+    return [tuple(words[start:end]) for start, end in pairwise([*starts, len(words)])]
 
 
 def docker_run(
@@ -125,8 +126,9 @@ def unified_diff(old: str, new: str, name: str) -> str:
         name: of the file that holds it.
     """
     # A blank in a file's name ends it, unless a tab follows (GNU diffutils, "Detailed unified").
-    tab = "\t" if " " in name else ""
-    lines = difflib_unified_diff(_lines(old), _lines(new), f"a/{name}{tab}", f"b/{name}{tab}")
+    path = name.lstrip("/")
+    tab = "\t" if " " in path else ""
+    lines = difflib_unified_diff(_lines(old), _lines(new), f"a/{path}{tab}", f"b/{path}{tab}")
     return "".join(line if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}" for line in lines)
 
 

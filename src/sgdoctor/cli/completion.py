@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
 
 SHELLS = ("bash", "zsh", "tcsh")
+_FILES = ("files", "target", "log", "write")
 
 
 def configure(parser: "Parser") -> None:
@@ -27,8 +28,8 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     parser = build_parser(lang)
     for subparser in _parsers(parser):
         for action in subparser._actions:  # noqa: SLF001 - argparse has no public list of them
-            if action.dest in ("files", "rules"):
-                action.complete = shtab.FILE if action.dest == "files" else shtab.DIRECTORY  # type: ignore[attr-defined]
+            if action.dest in (*_FILES, "rules"):
+                action.complete = shtab.FILE if action.dest in _FILES else shtab.DIRECTORY  # type: ignore[attr-defined]
     sys.stdout.write(shtab.complete(parser, shell=arguments.shell) + "\n")
     return 0
 

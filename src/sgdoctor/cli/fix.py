@@ -22,6 +22,7 @@ def configure(parser: "Parser") -> None:
     """Adds the arguments of ``fix``."""
     lang = parser.lang
     parser.description = say(lang, "fix.about")
+    parser.dashed_values = frozenset({"--set", "--unset"})
     parser.add_argument("target", nargs="*", metavar="TARGET", help=say(lang, "fix.target"))
     parser.add_argument("--from", dest="log", metavar="LOG", help=say(lang, "fix.from"))
     for name, metavar in (("choose", "FIX"), ("set", "FLAG=VALUE"), ("unset", "FLAG"), ("env", "NAME=VALUE")):

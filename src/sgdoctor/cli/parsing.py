@@ -55,12 +55,29 @@ class Parser(argparse.ArgumentParser):
         self._positionals.title = say(lang, "arguments")
         self._optionals.title = say(lang, "options")
         self.add_argument("-h", "--help", action="help", help=say(lang, "help.help"))
+        self.dashed_values: frozenset[str] = frozenset()
+        """Options whose value may itself begin with a dash, as a flag does: argparse would take it for an option."""
 
     def add_language(self) -> None:
         """``--lang``, taken before and after the command."""
         self.add_argument(
             "--lang", choices=LANGUAGES, default=argparse.SUPPRESS, help=say(self.lang, "help.lang"), metavar="en|zh"
         )
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As of argparse, with the values of ``dashed_values`` taken as values."""
+        return super().parse_known_args(args if args is None else self._joined(list(args)), namespace)
+
+    def _joined(self, arguments: list[str]) -> list[str]:
+        """The arguments with ``--option=value`` for ``--option value``, up to ``--``."""
+        joined: list[str] = []
+        waiting = iter(arguments)
+        for argument in waiting:
+            if argument == "--":
+                return [*joined, argument, *waiting]
+            value = next(waiting, None) if argument in self.dashed_values else None
+            joined.append(argument if value is None else f"{argument}={value}")
+        return joined
 
     def error(self, message: str) -> NoReturn:
         """Raises ``UsageError`` with argparse's message in the user's language."""

@@ -33,7 +33,7 @@ class Step:
         id: of the fix, in kebab case; ``--choose`` takes it.
         changes: in order; none for advice in words.
         basis: what it rests on.
-        title: what is done, one line.
+        title: what is done, one line; empty where the changes say it all.
         why: what it cures.
         safety: ``safe``, ``unsafe`` or ``manual``, as of rules.
         effect: what gets worse; empty if nothing does.

@@ -136,7 +136,10 @@ class _Maker:
                 None,
             )
             if problem is not None:
-                raise UserError(problem.title.en, problem.title.zh)
+                more = problem.detail or NO_TEXT
+                raise UserError(
+                    f"{problem.title.en}. {more.en}".rstrip(" ."), f"{problem.title.zh}。{more.zh}".rstrip("。")
+                )
             self._accept(Step(f"asked-{change.name.lstrip('-')}", (change,), Basis.ASKED, NO_TEXT))
 
     def take(self, remedy: Remedy) -> None:

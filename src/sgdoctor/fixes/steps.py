@@ -99,8 +99,8 @@ def remedies_of(problems: Iterable[Problem]) -> list[Step]:
             id=problem.id,
             changes=problem.changes,
             basis=Basis.WRITTEN,
-            title=problem.title,
-            why=problem.detail or problem.title,
+            title=NO_TEXT,
+            why=problem.title,
             rule=problem.rule or "",
         )
         for problem in problems

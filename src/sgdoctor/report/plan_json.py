@@ -155,7 +155,7 @@ class _Writer:
             "id": step.id,
             "basis": step.basis.value,
             "rule": step.rule or None,
-            "title": self._text(step.title),
+            "title": self._text(step.title) or "; ".join(self._typed(change) for change in step.changes),
             "why": self._text(step.why),
             "safety": step.safety,
             "effect": self._text(step.effect),
@@ -167,9 +167,12 @@ class _Writer:
         change = left.change
         return {
             "change": self._change(change) if change else None,
-            "text": self._hide(change_text(change, self._lang)) if change else None,
+            "text": self._typed(change) if change else None,
             "why": self._text(left.why),
         }
+
+    def _typed(self, change: Change) -> str:
+        return self._hide(change_text(change._replace(value=self._secret(change.name, change.value)), self._lang))
 
     def _change(self, change: Change) -> dict[str, Any]:
         return {"kind": change.kind, "name": change.name, "value": self._secret(change.name, change.value)}

@@ -60,8 +60,9 @@ class _Sheet(Canvas):
         self._warnings(plan.warnings)
         self._left(plan)
         self._alternatives(plan.alternatives)
-        for name in written:
+        if written:
             self.blank()
+        for name in written:
             self.line(Styled(say(self.lang, "fix.written", name=self._safe(name))))
         self.blank()
         self._closing(plan)

@@ -6,7 +6,7 @@ from typing import Any, Final
 _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "about": (
         (
-            "What SGLang accepts on its command line, for versions from 0.4.6.post5 on, and what is wrong with the flags "
+            "What SGLang accepts on its command line, from 0.4.6.post5 on, and what is wrong with the flags "
             "of a command. Nothing is started."
         ),
         "SGLang 命令行接受哪些参数（0.4.6.post5 起的各个版本），以及一条命令的参数有什么问题。不会启动任何程序。",

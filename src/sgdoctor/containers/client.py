@@ -233,7 +233,7 @@ class Client:
         if stream.status < 300:
             return stream
         try:
-            raise RefusedError(stream.status, _reason(stream.read_all(ANSWER_SECONDS), stream.status))
+            raise RefusedError(stream.status, reason_of(stream.read_all(ANSWER_SECONDS), stream.status))
         finally:
             stream.close()
 
@@ -246,11 +246,12 @@ class Client:
         try:
             version = json.loads(text)["ApiVersion"]
         except (ValueError, LookupError, TypeError):
-            raise unreachable(self.connections.endpoint, OSError(0, _reason(text, stream.status))) from None
+            raise unreachable(self.connections.endpoint, OSError(0, reason_of(text, stream.status))) from None
         return str(version)
 
 
-def _reason(body: bytes, status: int) -> str:
+def reason_of(body: bytes, status: int) -> str:
+    """What the engine says in the answer to a request that it refuses."""
     try:
         reason = json.loads(body)["message"]
     except (ValueError, LookupError, TypeError):

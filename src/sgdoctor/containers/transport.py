@@ -197,6 +197,13 @@ class Connections:
 class Stream:
     """The body of an answer that goes on for as long as the engine likes.
 
+    Args:
+        connections: opens the one that it needs.
+        target: path and query.
+        timeout: seconds to wait for the answer to begin.
+        method: of HTTP.
+        body: JSON to be sent with it; None for none.
+
     Raises from the constructor:
         UnreachableError: the engine closed the connection before it answered.
 
@@ -204,12 +211,17 @@ class Stream:
         status: of HTTP.
     """
 
-    def __init__(self, connections: Connections, target: str, timeout: float) -> None:
+    def __init__(
+        self, connections: Connections, target: str, timeout: float, *, method: str = "GET", body: bytes | None = None
+    ) -> None:
         self._connections = connections
         self._connection = connections.open()
         try:
             self._connection.socket.settimeout(timeout)
-            self.status, self._rest = self._head(f"GET {target} HTTP/1.0\r\nHost: docker\r\n\r\n".encode())
+            head = f"{method} {target} HTTP/1.0\r\nHost: docker\r\n"
+            if body is not None:
+                head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+            self.status, self._rest = self._head(f"{head}\r\n".encode() + (body or b""))
         except BaseException:
             self.close()
             raise

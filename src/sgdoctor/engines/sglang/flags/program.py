@@ -165,6 +165,10 @@ class Program:
                     return inner(owner)[inner(index)]
                 except (LookupError, TypeError):
                     raise UnknownValueError(ast.unparse(node)) from None
+            case ast.JoinedStr(values=pieces):
+                return "".join(str(inner(piece)) for piece in pieces)
+            case ast.FormattedValue(value=inside, conversion=-1, format_spec=None):
+                return inner(inside)
             case ast.ListComp(elt=element, generators=[generator]) | ast.SetComp(elt=element, generators=[generator]):
                 return self._comprehension(element, generator, scope, depth)
             case ast.Call():

@@ -1,0 +1,249 @@
+"""The sources of an engine inside an image, read without starting anything.
+
+A container is made from the image and never started; the engine's files are copied out of it, one by one as they are
+needed, and it is removed again.
+"""
+
+import errno
+import io
+import json
+import tarfile
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from sgdoctor.containers.client import ANSWER_SECONDS, Client, RefusedError, reason_of
+from sgdoctor.containers.transport import Connections, Stream, target_of, unreachable
+from sgdoctor.engines.sglang.flags.sources import MAX_BYTES, directly_below, stated_version
+from sgdoctor.errors import UserError
+from sgdoctor.patterns import lazy_pattern
+
+LABEL: Final = "sgdoctor.temporary"
+"""A label of containers that are only read from; what has it may be removed."""
+
+_MAX_FOLDER: Final = 4 * MAX_BYTES
+_MAX_FILES: Final = 300
+"""So many files are read at most: a program with an import that goes in circles through names ends here."""
+_PACKAGE: Final = "sglang"
+_PROBE: Final = "sglang/srt/server_args.py"
+# The official image has an editable install there (docker/Dockerfile of 0.4 to 0.5).
+_OFFICIAL: Final = "/sgl-workspace/sglang/python"
+_PREFIXES: Final = ("/usr/local", "/usr", "/opt/venv", "/opt/conda", "/root/.venv", "/app/.venv")
+_PYTHONS: Final = ("3.12", "3.11", "3.10", "3.13", "3.14", "3.9")
+_TAG: Final = lazy_pattern(r"(?:^|[-_])v?(\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)(?![\d.])")
+
+
+class ImageSources:
+    """The files of the engine's package in an image; a ``flags.sources.Sources``. Valid inside of ``open_image``.
+
+    Args:
+        engine: that has the image.
+        container: id of a container of the image.
+        root: folder that the package lies in.
+        tag: of the image, for a version that the files do not state.
+    """
+
+    def __init__(self, engine: "_Engine", container: str, root: str, tag: str) -> None:
+        self._engine = engine
+        self._container = container
+        self._root = root
+        self._tag = tag
+        self._files: dict[str, str | None] = {}
+        self._folders: set[str] = set()
+
+    @property
+    def root(self) -> str:
+        """The folder that the package lies in."""
+        return self._root
+
+    def read(self, name: str) -> str | None:
+        """The text of a file; None if there is none.
+
+        Raises:
+            UserError: the container engine does not answer.
+        """
+        # Modules of other packages are none of the engine's definitions.
+        if not name.startswith(f"{_PACKAGE}/"):
+            return None
+        if name not in self._files:
+            if str(PurePosixPath(name).parent) in self._folders or len(self._files) >= _MAX_FILES:
+                return None
+            found = _copied(self._engine, self._container, f"{self._root}/{name}", MAX_BYTES)
+            self._files[name] = found.get(PurePosixPath(name).name)
+        return self._files[name]
+
+    def below(self, folder: str) -> Iterable[str]:
+        """The names of the files directly in a folder, sorted; raises as ``read``."""
+        if folder not in self._folders:
+            parent = str(PurePosixPath(folder).parent)
+            copied = _copied(self._engine, self._container, f"{self._root}/{folder}", _MAX_FOLDER)
+            self._files |= {f"{parent}/{name}": text for name, text in copied.items()}
+            self._folders.add(folder)
+        return directly_below(folder, [name for name, text in self._files.items() if text is not None])
+
+    def version(self) -> str | None:
+        """The version that the package states, else that of the image's tag; raises as ``read``."""
+        stated = stated_version(self)
+        # What setuptools_scm writes where it finds no tag.
+        if stated is not None and not stated.startswith("0.0.0"):
+            return stated
+        found = _TAG.search(self._tag)
+        return found[1] if found else None
+
+
+@contextmanager
+def open_image(client: Client, image: str) -> Iterator[ImageSources]:
+    """The engine's sources in an image, for the length of a ``with`` block.
+
+    Args:
+        client: of the engine that has the image.
+        image: its name or id.
+
+    Raises:
+        UserError: the engine does not answer or does not have the image, or no SGLang is in it.
+    """
+    data = client.image_data(image)
+    if data is None:
+        raise UserError(
+            f"{image}: this image is not here. Get it first: docker pull {image}",
+            f"{image}：本机没有这个镜像。请先获取：docker pull {image}",
+        )
+    engine = _Engine(client)
+    with _container_of(engine, image) as container:
+        root = _find(engine, container, data)
+        if root is None:
+            raise UserError(
+                f"{image}: no SGLang found in it ({_PROBE} in {_OFFICIAL} or the packages of its Python)",
+                f"{image}：其中没有找到 SGLang（{_OFFICIAL} 或其 Python 包目录下的 {_PROBE}）",
+            )
+        yield ImageSources(engine, container, root, image.partition("@")[0].rpartition("/")[2].partition(":")[2])
+
+
+@contextmanager
+def _container_of(engine: "_Engine", image: str) -> Iterator[str]:
+    """The id of a container that is not started, and is gone afterwards."""
+    name = f"sgdoctor-files-{uuid.uuid4().hex[:12]}"
+    settings = {
+        "Image": image,
+        # An image without a command of its own could not be made into a container.
+        "Entrypoint": ["/never-started"],
+        "Cmd": [],
+        "Labels": {LABEL: "1"},
+        "NetworkDisabled": True,
+        "HostConfig": {"NetworkMode": "none"},
+    }
+    try:
+        answer = engine.answer("/containers/create", {"name": name}, body=settings)
+        yield str(json.loads(answer)["Id"])
+    except BaseException:
+        # Also where only the answer was lost; what went wrong first is what is told.
+        engine.remove(name)
+        raise
+    if not engine.remove(name):
+        raise UserError(
+            f"{name}: this container was only made to be read from and could not be removed: docker rm {name}",
+            f"{name}：这个容器只用于读取文件，但无法删除：docker rm {name}",
+        )
+
+
+def _find(engine: "_Engine", container: str, image: dict[str, Any]) -> str | None:
+    """The folder of the image that the engine's package lies in."""
+    config = image.get("Config") or {}
+    for root in dict.fromkeys(_candidates(config)):
+        if _copied(engine, container, f"{root}/{_PROBE}", MAX_BYTES):
+            return root
+    return None
+
+
+def _candidates(config: dict[str, Any]) -> Iterator[str]:
+    """Folders in which the package may lie, the likeliest first."""
+    variables = dict(str(entry).partition("=")[::2] for entry in config.get("Env") or ())
+    yield _OFFICIAL
+    yield from (path for path in variables.get("PYTHONPATH", "").split(":") if path.startswith("/"))
+    work = str(config.get("WorkingDir") or "").rstrip("/")
+    yield from (f"{work}/python", work or "/")
+    programs = [path for path in variables.get("PATH", "").split(":") if path.startswith("/")]
+    prefixes = [str(PurePosixPath(path).parent) for path in programs if path.endswith("/bin")]
+    for prefix in dict.fromkeys([*prefixes, *_PREFIXES]):
+        for python in _PYTHONS:
+            for packages in ("site-packages", "dist-packages"):
+                yield f"{prefix.rstrip('/')}/lib/python{python}/{packages}"
+    yield "/usr/lib/python3/dist-packages"
+
+
+def _copied(engine: "_Engine", container: str, path: str, limit: int) -> dict[str, str]:
+    """The Python files at a path of a container, a file or a folder, by their names from its parent.
+
+    Raises:
+        UserError: the engine does not answer, or there is more than ``limit`` bytes.
+    """
+    try:
+        archive = engine.answer(f"/containers/{container}/archive", {"path": path}, limit=limit)
+    except RefusedError as error:
+        if error.status in (400, 404):
+            return {}
+        raise
+    files: dict[str, str] = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as entries:
+            for entry in entries:
+                if entry.isreg() and entry.name.endswith(".py") and entry.size <= MAX_BYTES:
+                    data = entries.extractfile(entry)
+                    if data is not None:
+                        files[entry.name] = data.read().decode("utf-8", "replace")
+    except tarfile.TarError as error:
+        raise UserError(
+            f"{path}: the container engine sent a broken archive: {error}", f"{path}：容器引擎返回的归档已损坏：{error}"
+        ) from None
+    return files
+
+
+class _Engine:
+    """Requests that ``Client``, which only reads, has no methods for."""
+
+    def __init__(self, client: Client) -> None:
+        self._connections = client.connections
+        major, minor = client.api_version()
+        self._prefix = f"/v{major}.{minor}"
+
+    def answer(
+        self, path: str, query: Mapping[str, str], *, body: Mapping[str, Any] | None = None, limit: int = MAX_BYTES
+    ) -> bytes:
+        """The whole answer to one request, a POST where it has a body.
+
+        Raises:
+            RefusedError: the engine says no.
+            UserError: it does not answer, or the answer is longer than ``limit`` bytes.
+        """
+        sent = None if body is None else json.dumps(body).encode()
+        method = "GET" if body is None else "POST"
+        target = target_of(f"{self._prefix}{path}", query)
+        stream = Stream(self._connections, target, ANSWER_SECONDS, method=method, body=sent)
+        try:
+            data = bytearray()
+            while part := stream.receive(ANSWER_SECONDS):
+                data += part
+                if len(data) > limit + tarfile.RECORDSIZE:
+                    raise UserError(
+                        f"{query.get('path', path)}: more than {limit >> 20} MiB, which no source of an engine has",
+                        f"{query.get('path', path)}：超过 {limit >> 20} MiB，引擎的源码不会这么大",
+                    )
+        finally:
+            stream.close()
+        if part is None:
+            raise unreachable(self._connections.endpoint, TimeoutError(errno.ETIMEDOUT, "it fell silent"))
+        if stream.status >= 300:
+            raise RefusedError(stream.status, reason_of(bytes(data), stream.status))
+        return bytes(data)
+
+    def remove(self, container: str) -> bool:
+        """Remove a container and its anonymous volumes, also where the client was cancelled; whether it is gone."""
+        target = target_of(f"{self._prefix}/containers/{container}", {"force": "1", "v": "1"})
+        try:
+            stream = Stream(Connections(self._connections.endpoint), target, ANSWER_SECONDS, method="DELETE")
+        except UserError:
+            return False
+        stream.close()
+        return stream.status in (204, 200, 404)

@@ -249,7 +249,7 @@ def engine_in_script(source: str, variables: Mapping[str, str] | None = None) ->
 
 def nothing_in(texts: Sequence[str]) -> Refused:
     """That a command starts no engine in plain sight."""
-    program = next((text for text in texts if text.endswith(SCRIPTS)), texts[-1] if texts else "")
+    program = next((text for text in texts if text.endswith(SCRIPTS)), texts[0] if texts else "")
     if not program:
         return Refused(Text("what the image itself runs is not known from here", "镜像自带的启动命令在这里无法得知"))
     return Refused(
@@ -277,9 +277,13 @@ _SHELL_IN_SHELL: Final = Refused(
 def _hidden(source: str, tokens: Iterable[Word], every: Iterable[Command]) -> Refused | None:
     """A launch where words cannot be edited: in a here-document, in ``eval``, in ``$(...)``."""
     for token in tokens:
-        if token.operator and token.text == "\n" and MENTION.search(token.raw):
+        if token.operator and token.text == "\n" and (mention := MENTION.search(token.raw)):
             return _refused_at(
-                source, token.end - 1, "launch-in-here-document", "stands in a here-document", "写在 here-document 里"
+                source,
+                token.start + mention.start(),
+                "launch-in-here-document",
+                "stands in a here-document",
+                "写在 here-document 里",
             )
         if any(_starts_engine(piece.text[2:-1]) for piece in token.pieces if piece.text[:2] == "$("):
             return _refused_at(

@@ -194,9 +194,10 @@ def _entrypoint(command: DockerCommand, where: Where) -> Iterator[Problem]:
         return
     program = texts[0].rpartition("/")[2] if texts else ""
     place = engine_at(texts)
-    swallowed = place is not None and place.program == 0 and not (name in _WRAPPERS or name.endswith(SCRIPTS))
-    into_shell = is_shell(entry) and bool(program) and not texts[0].startswith("-") and not program.endswith(SCRIPTS)
-    if (program and program == name) or swallowed or into_shell:
+    if not program or program.startswith("-") or name in _WRAPPERS or name.endswith(SCRIPTS):
+        return
+    swallowed = place is not None and place.program == 0
+    if program == name or swallowed or (is_shell(entry) and not program.endswith(SCRIPTS)):
         yield Problem(
             "entrypoint-swallows-command",
             "fatal",

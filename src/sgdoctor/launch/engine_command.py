@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import Final
 
 from sgdoctor.errors import UserError
@@ -110,4 +110,5 @@ def read_engine_command(text: str, name: str = "command") -> EngineCommand:
 def is_script(text: str) -> bool:
     """Whether a shell text has commands on more than one line."""
     breaks = [token.operator and token.text == "\n" for token in words(text)]
-    return text.startswith("#!") or any(before and not after for before, after in pairwise(breaks))
+    begun = dropwhile(bool, breaks)
+    return text.startswith("#!") or any(before and not after for before, after in pairwise(begun))

@@ -1,0 +1,316 @@
+"""The solver on real logs and on the quotations of the published reports: which way, how far, and what it costs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sgdoctor.engines.base import Fact
+from sgdoctor.engines.sglang import SGLANG
+from sgdoctor.engines.sglang.memory.predict import Card, Start
+from sgdoctor.engines.sglang.memory.settings import Settings
+from sgdoctor.engines.sglang.memory.shape import shape_of
+from sgdoctor.fixes.memory.limits import at_fraction, interval_of
+from sgdoctor.fixes.memory.situation import Situation, Tried, situation_of
+from sgdoctor.fixes.memory.solution import Outcome, Solution
+from sgdoctor.fixes.memory.solver import solve
+from sgdoctor.launch.change import Change
+from sgdoctor.logs.folding import fold
+from sgdoctor.logs.framing import read_lines
+from tests.engines.memory_cases import deviation, facts_of, reported_start, vectors
+
+MODEL_27B = {
+    "--model-path": "/models/huggingface/cyankiwi/Qwen3.6-27B-AWQ-INT4",
+    "--dtype": "bfloat16",
+    "--context-length": "65536",
+}
+LOADED = "Load weight end. elapsed=13.30 s, type=Qwen3_5ForConditionalGeneration, quant=compressed-tensors, mem usage=19.05 GB\n"
+QUOTED = {
+    "0.80": (
+        "SGL401",
+        "RuntimeError: Not enough GPU memory for hybrid (mamba/linear-attention) state cache\nmax_mamba_cache_size=-2\n",
+    ),
+    "0.88": ("SGL402", "RuntimeError: Hybrid state cache is too small. max_mamba_cache_size=4\n"),
+}
+
+
+def facts_in(text: str) -> Mapping[str, Fact]:
+    return SGLANG.read(list(fold(read_lines(text.encode()), SGLANG.is_data))).facts
+
+
+def quoted(fraction: str, *, loaded: bool) -> Solution:
+    rule, text = QUOTED[fraction]
+    flags = {**MODEL_27B, "--mem-fraction-static": fraction}
+    situation = situation_of(facts_in((LOADED if loaded else "") + text), flags, rule=rule, card_mib=24576)
+    assert situation is not None
+    return solve(situation)
+
+
+def solved(log: str, rule: str | None = None, flags: Mapping[str, Any] | None = None, **told: Any) -> Solution:
+    situation = situation_of(facts_of(log), flags, rule=rule, card_mib=24564, **told)
+    assert situation is not None
+    return solve(situation)
+
+
+def names(solution: Solution) -> list[str]:
+    return [cut.id for cut in solution.cuts]
+
+
+@pytest.mark.parametrize("fraction", ["0.80", "0.88"])
+def test_the_reports_of_the_27b_lead_to_092_and_its_tokens(fraction: str) -> None:
+    found = quoted(fraction, loaded=True)
+    assert found.interval is not None
+    assert found.prediction is not None
+
+    assert Outcome.ADJUST is found.outcome
+    assert 0.92 in found.interval
+    assert (Change("flag.set", "--mem-fraction-static", "0.92"),) == found.changes
+    assert deviation(found.prediction.kv_tokens, 21482) <= 0.01
+    assert ["context-over-pool", "model-assumed"] == [warned.id for warned in found.warnings]
+    assert found.interval.context_low is None
+    more = [cut for cut in found.cuts if cut.serves_context]
+    assert more
+    assert all((cut.prediction.kv_tokens or 0) >= 65536 for cut in more)
+
+
+@pytest.mark.parametrize("fraction", ["0.80", "0.88"])
+def test_two_quoted_lines_are_enough_for_the_fraction(fraction: str) -> None:
+    found = quoted(fraction, loaded=False)
+    assert found.prediction is not None
+
+    assert 0.92 == found.fraction
+    assert deviation(found.prediction.kv_tokens, 21482) <= 0.02
+
+
+def test_the_numbers_of_a_log_outweigh_the_name_of_the_model() -> None:
+    other = QUOTED["0.88"][1].replace("=4", "=11")
+    flags = {**MODEL_27B, "--mem-fraction-static": "0.88"}
+    situation = situation_of(facts_in(LOADED + other), flags, rule="SGL402", card_mib=24576)
+
+    assert situation is None or solve(situation).outcome is Outcome.UNKNOWN
+
+
+def test_a_report_of_the_35b_serves_the_context_from_the_next_fraction_on() -> None:
+    case = next(case for case in vectors()["reported"] if case["name"] == "35B-A3B at 0.88")
+    found = solve(Situation(reported_start(case)))
+    assert found.interval is not None
+
+    assert Outcome.FITS is found.outcome
+    assert 0.90 == found.interval.context_low
+    assert "higher-fraction" == found.cuts[0].id
+    assert found.cuts[0].serves_context
+
+
+@pytest.mark.parametrize(
+    ("log", "rule", "low"),
+    [
+        ("article27-mfs-0.80", "SGL401", 0.89),
+        ("article27-w19.28-mfs-0.88", "SGL402", 0.90),
+        ("skel27-default", "SGL402", 0.86),
+        ("skel27-mfs-0.80", "SGL402", 0.86),
+        ("weights-over-fraction", "SGL421", 0.67),
+        ("moe-mfs-tiny", "SGL401", 0.03),
+    ],
+)
+def test_pools_without_room_are_given_a_larger_share(log: str, rule: str, low: float) -> None:
+    found = solved(log, rule)
+    assert found.now is not None
+    assert found.now.failure is not None
+    assert found.interval is not None
+    assert found.prediction is not None
+
+    assert rule == found.now.failure.rule
+    assert Outcome.ADJUST is found.outcome
+    assert low == found.interval.low
+    assert (found.fraction or 0) > found.now.fraction
+    assert found.prediction.failure is None
+
+
+@pytest.mark.parametrize("log", ["boot-dense", "boot-hybrid", "skel27-mfs-0.88", "skel35moe-mfs-0.92"])
+def test_what_works_stays(log: str) -> None:
+    found = solved(log)
+
+    assert Outcome.FITS is found.outcome
+    assert () == found.changes
+    assert found.now is found.prediction
+
+
+def test_a_measured_start_bounds_the_interval_more_closely() -> None:
+    situation = situation_of(facts_of("skel27-mfs-0.92"))
+    assert situation is not None
+    measured = interval_of(situation.start, None)
+    guessed = interval_of(replace(situation.start, measured=None), None)
+    assert measured is not None
+    assert guessed is not None
+
+    assert measured.safe > guessed.safe
+    assert measured.low == guessed.low
+
+
+def capture_failed(**settings: Any) -> Situation:
+    """The 27B at 0.95, out of memory while its graphs were captured."""
+    start = reported_start(vectors()["reported"][2])
+    flags = Settings(fraction=0.95, context=65536, strategy="extra_buffer", **settings)
+    return Situation(start.under(flags), Tried(flags, 0.95, "SGL414", 0.3))
+
+
+def test_a_capture_failure_never_leads_to_the_printed_advice() -> None:
+    found = solve(capture_failed())
+    assert found.prediction is not None
+
+    assert Outcome.ADJUST is found.outcome
+    assert Change("flag.set", "--cuda-graph-max-bs-decode", "8") == found.changes[0]
+    assert 0.89 <= (found.fraction or 0) <= 0.95
+    assert found.prediction.failure is None
+
+
+def test_a_capture_failure_with_one_graph_lowers_the_fraction_no_further_than_the_pools_allow() -> None:
+    found = solve(capture_failed(decode_max_bs=1))
+    assert found.interval is not None
+
+    assert ["--mem-fraction-static"] == [change.name for change in found.changes]
+    assert found.interval.low <= (found.fraction or 0) < 0.95
+    assert found.interval.high <= 0.93
+
+
+def test_older_versions_have_older_names() -> None:
+    situation = capture_failed()
+    found = solve(replace(situation, start=replace(situation.start, version="0.5.13")))
+
+    assert "--cuda-graph-max-bs" == found.changes[0].name
+    older = solve(Situation(replace(reported_start(vectors()["reported"][1]), version="0.5.13")))
+    assert "--mamba-radix-cache-strategy" not in str((older.changes, older.cuts))
+
+
+def test_a_cap_below_a_page_is_taken_away() -> None:
+    found = solved("not-enough-memory-max-total-tokens", "SGL423")
+
+    assert (Change("flag.unset", "--max-total-tokens"),) == found.changes
+    assert found.fraction is None
+    assert found.why is not None
+
+
+def test_retraction_under_a_cap_is_not_cured_by_the_fraction() -> None:
+    found = solved("retract-dense", "SGL432")
+
+    assert (Change("flag.unset", "--max-total-tokens"),) == found.changes
+    assert found.fraction is None
+    assert found.prediction is not None
+    assert (found.prediction.kv_tokens or 0) > 100_000
+
+
+def test_retraction_without_a_cap_is_helped_by_a_larger_share() -> None:
+    found = solved("long-context-over-pool", "SGL432")
+
+    assert Outcome.ADJUST is found.outcome
+    assert (found.fraction or 0) > 0.8
+
+
+def test_three_slots_do_not_become_enough_by_a_lazy_buffer() -> None:
+    situation = situation_of(facts_of("article27-w19.28-mfs-0.88"), rule="SGL402")
+    assert situation is not None
+    lazy = situation.start.under(replace(situation.start.settings, strategy="extra_buffer_lazy"))
+    found = at_fraction(lazy, None)
+
+    assert (3, 4) == (found.slots, found.slots_needed)
+    assert found.failure is not None
+    assert "SGL402" == found.failure.rule
+
+
+def test_long_chunks_are_shortened_before_the_pools() -> None:
+    found = solved("oom-runtime", "SGL415")
+
+    assert "--chunked-prefill-size" == found.changes[0].name
+    assert 0.9 <= (found.fraction or 0) < 0.97
+
+
+def test_a_changed_launch_is_judged_by_what_it_is_now() -> None:
+    flags = {**MODEL_27B, "--mem-fraction-static": "0.92", "--cuda-graph-max-bs-decode": "8"}
+    found = solved("article27-w19.28-mfs-0.88", "SGL402", flags)
+    assert found.now is not None
+
+    assert Outcome.FITS is found.outcome
+    assert deviation(found.now.kv_tokens, 20267) <= 0.01
+
+
+def test_a_failure_that_the_model_does_not_explain_is_not_explained_away() -> None:
+    situation = situation_of(facts_of("skel27-mfs-0.92"), rule="SGL402")
+    assert situation is not None
+
+    assert Outcome.UNKNOWN is solve(situation).outcome
+
+
+def test_weights_that_do_not_fit_are_proven_with_numbers() -> None:
+    situation = situation_of(facts_of("oom-weights"), rule="SGL411", weights_gib=15.28)
+    assert situation is not None
+    found = solve(situation)
+    assert found.why is not None
+
+    assert Outcome.IMPOSSIBLE is found.outcome
+    assert "15.28 GiB" in found.why.en
+    assert "15.28 GiB" in found.why.zh
+    assert () == found.cuts
+
+
+def test_a_model_that_leaves_too_little_is_cut_down_or_proven_impossible() -> None:
+    shape = shape_of(vectors()["models"]["27b"])
+    flags = Settings(fraction=0.95, strategy="extra_buffer")
+
+    tight = solve(Situation(Start(shape, flags, Card(23.22, 24576), 21.6, "0.5.15")))
+    assert Outcome.CUT is tight.outcome
+    assert all(cut.opens and cut.prediction.failure is None for cut in tight.cuts)
+    full = solve(Situation(Start(shape, flags, Card(23.22, 24576), 23.0, "0.5.15")))
+    assert Outcome.IMPOSSIBLE is full.outcome
+    assert full.why is not None
+    assert "23.00 of 23.22 GiB" in full.why.en
+
+
+def test_unknown_numbers_give_no_solution() -> None:
+    assert situation_of({}, MODEL_27B) is None
+    assert situation_of({}, MODEL_27B, weights_gib=19.05) is None
+    only_card = situation_of({}, {"--model-path": "/models/some-model"}, weights_gib=19.05, card_mib=24576)
+    assert only_card is not None
+    assert solve(only_card).interval is not None
+
+
+@pytest.mark.parametrize(("capability", "dtype"), [(86, "fp8_e5m2"), (89, "fp8_e4m3"), (None, "fp8_e5m2")])
+def test_the_small_kv_format_is_one_that_the_card_converts(capability: int | None, dtype: str) -> None:
+    found = solved("skel27-mfs-0.88", capability=capability)
+
+    cut = next(cut for cut in found.cuts if cut.id == "half-size-kv")
+    assert Change("flag.set", "--kv-cache-dtype", dtype) == cut.changes[0]
+    assert "unsafe" == cut.safety
+    assert ("RTX 40" in cut.loss.en) == (dtype == "fp8_e5m2")
+
+
+@given(
+    st.floats(0.3, 0.98),
+    st.floats(4, 24),
+    st.sampled_from(["27b", "35b-a3b", "dense-8b"]),
+    st.sampled_from(["0.5.12", "0.5.15", "0.5.17", None]),
+    st.sampled_from([None, "SGL412", "SGL414", "SGL415"]),
+    st.sampled_from([None, 32768, 65536]),
+)
+@settings(max_examples=40, deadline=None)
+def test_whatever_is_advised_is_predicted_to_work(
+    fraction: float, weights: float, model: str, version: str | None, rule: str | None, context: int | None
+) -> None:
+    flags = Settings(fraction=round(fraction, 2), context=context, strategy="extra_buffer")
+    start = Start(shape_of(vectors()["models"][model]), flags, Card(23.22, 24576), weights, version)
+    tried = None if rule is None else Tried(flags, flags.fraction, rule, 0.2)
+    found = solve(Situation(start, tried))
+
+    if found.changes:
+        assert found.prediction is not None
+        assert found.prediction.failure is None or rule is not None
+    if found.fraction is not None and found.interval is not None:
+        assert found.fraction in found.interval
+    for cut in found.cuts:
+        assert cut.prediction.failure is None
+        assert cut.loss.en
+        assert cut.loss.zh
+    assert sorted(cut.rank for cut in found.cuts) == [cut.rank for cut in found.cuts]
+    assert (found.outcome is Outcome.IMPOSSIBLE) == (found.why is not None and "--tp-size 2" in found.why.en)

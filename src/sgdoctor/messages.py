@@ -204,6 +204,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "metavar.NAME=VALUE": ("NAME=VALUE", "名称=值"),
     "metavar.VERSION": ("VERSION", "版本"),
     "metavar.WORD": ("WORD", "词"),
+    "metavar.IMAGE": ("IMAGE", "镜像"),
     "metavar.WHEEL": ("WHEEL", "WHEEL 文件"),
     # Errors
     "error": ("sgdoctor: {text}", "sgdoctor：{text}"),

@@ -33,6 +33,24 @@ def test_lower_fraction_of_real_logs(
     assert chunk == facts["chunk_half"].value
 
 
+@pytest.mark.parametrize(
+    ("name", "fraction"),
+    [
+        ("article27-mfs-0.80", 0.93),
+        ("article27-w19.28-mfs-0.88", 0.93),
+        ("skel27-default", 0.93),
+        ("weights-over-fraction", 0.93),
+        ("boot-dense", None),
+        ("skel27-mfs-0.99", None),
+        ("oom-weights", None),
+    ],
+)
+def test_fraction_to_be_set_where_the_pools_have_no_room(name: str, fraction: float | None, real: Real) -> None:
+    facts = SGLANG.read(real(name)).facts
+
+    assert fraction == (facts["solver.fraction"].value if "solver.fraction" in facts else None)
+
+
 def lower(floor: float | None = 0.7, **facts: Any) -> float | None:
     known = {"fraction": 0.88, "mem_before_weights_gib": 23.5, **facts}
     return derived.fraction_lower(known.get, floor)

@@ -245,6 +245,7 @@ def _finish(attempt: Attempt) -> Reading:
     book.add_derived("fraction_floor", floor, line)
     book.add_derived("fraction_lower", derived.fraction_lower(book.value, floor), book.line("fraction"))
     chunk = book.value("chunked_prefill_size") or book.value("args.chunked_prefill_size")
+    book.add_derived("solver.fraction", derived.fitting_fraction(known, floor, chunk), line)
     book.add_derived(
         "chunk_half", derived.chunk_half(chunk), book.line("chunked_prefill_size", "args.chunked_prefill_size")
     )

@@ -23,6 +23,12 @@ _ROUNDING_GIB: Final = 0.005
 """Printed sizes are rounded to 0.01 GiB."""
 SPARE_GIB: Final = 1.0
 """What should stay free for working memory once the pools are made."""
+_USUAL_COSTS_GIB: Final = 0.6
+"""Workspaces and graphs: the middle of what ``costs`` says of a card for workstations."""
+_CHUNK_GIB: Final = 0.165 / 1024
+"""For each token of a prefill chunk: the middle of what ``costs`` says of a model of unknown width."""
+_HIGHEST: Final = 0.96
+"""A fraction above it is not advised without the numbers of the whole model."""
 _SMALLEST_STEP: Final = 0.02
 _SMALLEST_CHUNK: Final = 512
 
@@ -187,6 +193,28 @@ def fraction_floor(kv_minimum: float | None, state_minimum: float | None, *, hyb
     if kv_minimum is None or (hybrid and state_minimum is None):
         return None
     return max(kv_minimum, state_minimum or 0.0)
+
+
+def fitting_fraction(known: Figures, floor: float | None, chunk: Any) -> float | None:
+    """The fraction (hundredths) to be set where the one in force leaves no room for the pools.
+
+    It leaves about 1 GiB beside what workspaces and graphs usually take. ``sgdoctor.fixes.memory`` computes the same
+    from the whole model and all flags; this is what follows from the figures of one log alone.
+
+    Args:
+        known: figures of the log.
+        floor: what ``fraction_floor`` gave.
+        chunk: tokens of a prefill chunk, if known.
+
+    Returns:
+        None where the fraction in force is not too small, or where the pools would need nearly the whole card.
+    """
+    if floor is None or not known.pre or known.fraction is None or known.fraction >= floor:
+        return None
+    working = max(SPARE_GIB, chunk * _CHUNK_GIB if isinstance(chunk, int) else 0.0)
+    most = math.floor((1 - (working + _USUAL_COSTS_GIB) / known.pre) * 100 + 1e-9) / 100
+    found = max(floor, most)
+    return round(found, 2) if found <= _HIGHEST else None
 
 
 def lacking_gib(value: Callable[[str], Any]) -> float:

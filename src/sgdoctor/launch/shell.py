@@ -1,4 +1,4 @@
-"""Words of a command line with their places in the text, as a POSIX shell or Compose splits it."""
+"""Words of a shell text with their places in it."""
 
 import re
 import sys
@@ -12,8 +12,8 @@ _OPERATOR: Final = re.compile(r"[0-9]*(?:<<-|<<<|<<|<&|<>|>>|>&|>\||<|>)|&>>|&>|
 _EXPANSION: Final = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-]|\{|\()", re.ASCII)
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.DOTALL)
 _CLOSING: Final = {"(": ")", "{": "}"}
-_CONTINUED: Final = re.compile(r"\\\r?\n")
-_BLANKS: Final = " \t\r\n"
+_CONTINUED: Final = re.compile(r"\\(?:\r?\n|\Z)")
+_ENDS: Final = " \t\r\n|&;<>()"
 _PLAIN: Final = re.compile(r"[\w@%+=:,./-]+")
 _GLUED: Final = re.compile(r"(?P<name>-{0,2}[\w.-]+=)(?P<value>.+)", re.DOTALL)
 # Bash manual, "ANSI-C Quoting".
@@ -73,19 +73,13 @@ class Word:
     pieces: tuple[Piece, ...] = field(default=(), repr=False, compare=False)
 
 
-def words(text: str, *, operators: bool = True) -> list[Word]:
-    """The words of ``text`` in their order; comments and backslash-newlines are between them.
-
-    Args:
-        text: one or more commands.
-        operators: as a shell reads it. False is how Compose splits ``command: "..."``: ``| & ; < > ( ) #`` and ``$``
-            are ordinary characters, a line break is a blank, and a backslash before a line break gives a line break as
-            (part of) an argument, which is hardly ever meant.
+def words(text: str) -> list[Word]:
+    """The words and operators of a shell text in their order; comments and backslash-newlines are between them.
 
     Raises:
         UserError: a quote, an expansion or a here-document is not closed; it names the line.
     """
-    return _Scanner(text, operators=operators).words()
+    return _Scanner(text).words()
 
 
 def spliced(text: str, splices: Iterable[Splice]) -> str:
@@ -176,7 +170,6 @@ class _Scanner:
     """Reads one text from the left to the right; ``at`` is the index of the next character."""
 
     source: str
-    operators: bool
     at: int = 0
     found: list[Word] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
@@ -185,14 +178,14 @@ class _Scanner:
     def words(self) -> list[Word]:
         while self.at < len(self.source):
             char = self.source[self.at]
-            if char in " \t\r" or (char == "\n" and not self.operators):
+            if char in " \t\r":
                 self.at += 1
-            elif self.operators and (joint := _CONTINUED.match(self.source, self.at)):
+            elif joint := _CONTINUED.match(self.source, self.at):
                 self.at = joint.end()
-            elif self.operators and char == "#":
+            elif char == "#":
                 end = self.source.find("\n", self.at)
                 self.at = len(self.source) if end < 0 else end
-            elif not (self.operators and self._operator()):
+            elif not self._operator():
                 self._word()
         if self.here_documents:
             raise self._unclosed(self.here_documents[0][2], "here-document")
@@ -228,7 +221,7 @@ class _Scanner:
         self.pieces = []
         while self.at < len(self.source):
             char = self.source[self.at]
-            if char in _BLANKS or (self.operators and char in "|&;<>()"):
+            if char in _ENDS:
                 break
             if char == "'":
                 self._single_quoted()
@@ -236,12 +229,12 @@ class _Scanner:
                 self._double_quoted()
             elif char == "\\":
                 self._escaped()
-            elif self.operators and self.source.startswith("$'", self.at):
+            elif self.source.startswith("$'", self.at):
                 self._ansi_c()
-            elif self.operators and self.source.startswith('$"', self.at):
+            elif self.source.startswith('$"', self.at):
                 self.at += 1
-            elif not (self.operators and self._expansion()):
-                home = self.operators and char == "~" and self.at == start
+            elif not self._expansion():
+                home = char == "~" and self.at == start
                 self._take(char, self.at + 1, expands=home)
         text = "".join(piece.text for piece in self.pieces)
         expands = any(piece.expands for piece in self.pieces)
@@ -265,7 +258,7 @@ class _Scanner:
     def _escaped(self) -> None:
         """The backslash at the place, outside of quotes."""
         following = self.source[self.at + 1 : self.at + 2]
-        if self.operators and (joint := _CONTINUED.match(self.source, self.at)):
+        if joint := _CONTINUED.match(self.source, self.at):
             self.at = joint.end()
         else:
             self._take(following or "\\", self.at + 1 + len(following))
@@ -293,7 +286,7 @@ class _Scanner:
                     self.at += 2
                 else:
                     self._take(following, self.at + 2, '"')
-            elif not (self.operators and self._expansion('"')):
+            elif not self._expansion('"'):
                 self._take(char, self.at + 1, '"')
         raise self._unclosed(start, '"')
 

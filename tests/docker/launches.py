@@ -283,11 +283,6 @@ def make_networks(host: PrivateDockerd) -> None:
     command(host, "network", "create", "--subnet", "172.31.78.0/24", "labnet2")
 
 
-def remove_networks(host: PrivateDockerd) -> None:
-    """As they must be gone before they can be made again; containers first."""
-    command(host, "network", "rm", "labnet1", "labnet2")
-
-
 def command(host: PrivateDockerd, *words: str) -> str:
     """What the docker command prints.
 

@@ -54,6 +54,8 @@ def test_port_as_text_is_the_same_port(port: Port) -> None:
         ("./models:/models", Mount("/models", "./models", "bind")),
         ("$PWD/models:/models", Mount("/models", "$PWD/models", "bind")),
         ("/data", Mount("/data", None, "volume")),
+        (r"C:\Users\me\models:/models:ro", Mount("/models", r"C:\Users\me\models", "bind", read_only=True)),
+        ("d:/models:/models", Mount("/models", "d:/models", "bind")),
     ],
 )
 def test_volumes(text: str, mount: Mount) -> None:

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.errors import UserError
+from sgdoctor.launch import shell
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.inspection import ComposeOrigin, open_inspection
 from sgdoctor.launch.model import EditState, Gpus, Mount, Origin, Port
+from sgdoctor.launch.render import flag_groups
 from tests.launch.inspections import FOLDER, NAMES, container, document, image_of
 
 FLAGS = schema("0.5.15")
@@ -64,8 +66,11 @@ def test_any_value_arrives_as_one_word(name: str, flag: str, value: str) -> None
 
     after = document(name).edited([Change("flag.set", flag, value)], FLAGS).launch.argv
 
-    assert after.count(value) + after.count(f"{flag}={value}") >= 1
-    assert len(after) - len(before) in (0, 2)
+    def others(argv: tuple[str, ...]) -> list[tuple[str, ...]]:
+        return [group for group in flag_groups(argv) if group[0].partition("=")[0] != flag]
+
+    assert others(before) == others(after)
+    assert (flag, value) in flag_groups(after) or f"{flag}={value}" in after
 
 
 def test_docker_run_of_an_article() -> None:
@@ -140,6 +145,14 @@ def test_compose_labels() -> None:
     assert 64 == len(origin.config_hash)
 
 
+def test_container_of_compose_is_changed_in_its_file() -> None:
+    editable = document("compose-deploy").editable
+
+    assert EditState.NOTE == editable.state
+    assert editable.why is not None
+    assert "/opt/ai-workspace/compose-deploy/compose.yaml" in editable.why.en
+
+
 def test_ephemeral_port_has_no_number_and_anonymous_volumes_no_name() -> None:
     launch = document("rich").launch
 
@@ -153,14 +166,19 @@ def test_ephemeral_port_has_no_number_and_anonymous_volumes_no_name() -> None:
     assert launch.init
 
 
-def test_podman_is_read_but_not_sent_back() -> None:
-    read = document("podman-cdi")
+@pytest.mark.parametrize("name", ["podman-cdi", "podman-api"])
+def test_podman_is_read_but_not_sent_back(name: str) -> None:
+    read = document(name)
 
     assert ("/opt/nvidia/nvidia_entrypoint.sh", "python3") == read.launch.command[:2]
     assert {"HF_HUB_OFFLINE": "1"} == read.launch.env
     assert read.launch.ipc is None
     assert EditState.NOTE == read.editable.state
-    assert read.docker_run([], FLAGS).startswith("podman run -d ")
+    assert ["restart-after-exit-0"] == problems(name)
+    words = [word.text for word in shell.words(read.docker_run([], FLAGS))]
+    assert ["podman", "run", "-d", "--name", "podman-cdi"] == words[:5]
+    assert {"nofile=1024", "nproc=1024"} <= set(words)
+    assert not {"--pid", "--uts", "--pids-limit", "--stop-signal", "--stop-timeout"} & set(words)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ _PORT: Final = re.compile(
     r"(?:(?P<ip>\[[0-9a-fA-F:.]+\]|[0-9.]+):)??(?:(?P<host>\d*):)?(?P<container>\d+)(?:/(?P<protocol>tcp|udp|sctp))?"
 )
 _ULIMIT: Final = re.compile(r"(-1|\d+)(?::(-1|\d+))?")
+# Docker Desktop shows paths of Windows as they were typed.
+_DRIVE: Final = re.compile(r"[A-Za-z]:(?=[\\/])")
 _RESTART: Final = re.compile(r"no|always|unless-stopped|on-failure(?::\d+)?")
 CDI_PREFIX: Final = "nvidia.com/gpu="
 """What the names of GPUs begin with in the Container Device Interface, as ``docker run --device`` takes them."""
@@ -75,7 +77,9 @@ def read_volume(text: str) -> Mount:
     Raises:
         UserError: it names no absolute path inside the container.
     """
-    source, colon, rest = text.partition(":")
+    drive = _DRIVE.match(text)
+    source, colon, rest = text[drive.end() if drive else 0 :].partition(":")
+    source = (drive[0] if drive else "") + source
     target, _, options = rest.partition(":")
     if not colon:
         source, target = "", text
@@ -84,7 +88,7 @@ def read_volume(text: str) -> Mount:
             f"{text!r} is no volume; write HOST:CONTAINER, such as /data/models:/models",
             f"{text!r} 不是卷；请写成 主机路径:容器路径，例如 /data/models:/models",
         )
-    bind = source.startswith(("/", ".", "~", "$"))
+    bind = drive is not None or source.startswith(("/", ".", "~", "$"))
     return Mount(target, source or None, "bind" if bind else "volume", "ro" in options.split(","))
 
 

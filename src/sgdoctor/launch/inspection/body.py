@@ -114,7 +114,7 @@ def create_body(data: Mapping[str, Any], image: Mapping[str, Any] | None, api: t
     return CreateBody(body, connects, _platform(making), tuple(making.notes))
 
 
-def as_inspection(body: Mapping[str, Any], image: Mapping[str, Any] | None, *, podman: bool = False) -> dict[str, Any]:
+def as_inspection(body: Mapping[str, Any], image: Mapping[str, Any] | None) -> dict[str, Any]:
     """What an engine would say of a container made by ``body``, as far as a launch is read from it."""
     defaults = image_defaults(image)
     config = {name: value for name, value in body.items() if name not in ("HostConfig", "NetworkingConfig")}
@@ -130,8 +130,7 @@ def as_inspection(body: Mapping[str, Any], image: Mapping[str, Any] | None, *, p
         config["Cmd"] = config.get("Cmd") or defaults.get("Cmd")
     elif entrypoint == [""]:
         config["Entrypoint"] = None
-    inspection = {"Config": config, "HostConfig": mapping(body.get("HostConfig"))}
-    return inspection | ({"ImageName": config.get("Image")} if podman else {})
+    return {"Config": config, "HostConfig": mapping(body.get("HostConfig"))}
 
 
 def _ruled(making: _Making, fields: Mapping[str, Any], rules: Mapping[str, _Rule]) -> dict[str, Any]:

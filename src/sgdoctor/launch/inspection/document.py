@@ -62,7 +62,7 @@ class Inspection:
         """
         body, left = self.body(changes, flags)
         text = _as_text(body)
-        new = as_inspection(json.loads(text), self.image, podman=reading.is_podman(self.data))
+        new = as_inspection(json.loads(text), self.image)
         return Edited(text, replace(_launch(new, self.image), name=self.name), left)
 
     def body(self, changes: Sequence[Change], flags: FlagTable) -> tuple[CreateBody, tuple[tuple[Change, Text], ...]]:
@@ -115,9 +115,7 @@ def open_inspection(
     container = reading.container_of(data) if isinstance(data, str) else data
     of_image = reading.image_of(image) if isinstance(image, str) else image or {}
     launch = _launch(container, of_image)
-    editable = _editable(launch)
-    if reading.is_podman(container) and editable.state is not EditState.NO:
-        editable = Editable(EditState.NOTE, _PODMAN)
+    compose = reading.compose_origin(container)
     return Inspection(
         data=container,
         image=of_image,
@@ -125,8 +123,8 @@ def open_inspection(
         text=_as_text(create_body(container, of_image, api)),
         launch=launch,
         problems=(*container_problems(launch, is_folder), *request_problems(container, launch)),
-        editable=editable,
-        compose=reading.compose_origin(container),
+        editable=_with_notes(_editable(launch), _notes(container, compose)),
+        compose=compose,
         api=api,
     )
 
@@ -169,6 +167,27 @@ def _editable(launch: Launch) -> Editable:
         return Editable(EditState.NO, Text("no word of the command starts the engine", "命令中没有启动引擎的程序"))
     # Not the image's entrypoint, which hides nothing: it runs what stands behind it.
     return find_engine(written).editable
+
+
+def _notes(data: Mapping[str, Any], compose: reading.ComposeOrigin | None) -> list[Text]:
+    """What is to be known before the request is sent."""
+    notes = [_PODMAN] if reading.is_podman(data) else []
+    if compose is not None:
+        files = ", ".join(compose.config_files)
+        notes.append(
+            Text(
+                f"Compose made this container: change {files} instead, or its next `up` undoes the change",
+                f"此容器由 Compose 创建：请改 {files}，否则下次 `up` 会撤销修改",
+            )
+        )
+    return notes
+
+
+def _with_notes(editable: Editable, notes: Sequence[Text]) -> Editable:
+    if editable.state is EditState.NO or not notes:
+        return editable
+    every = [*([editable.why] if editable.why else []), *notes]
+    return Editable(EditState.NOTE, Text("; ".join(one.en for one in every), "；".join(one.zh for one in every)))
 
 
 def _inherited(data: Mapping[str, Any], image: Mapping[str, Any]) -> int:

@@ -201,7 +201,7 @@ class _Draft:
 
     def _put_bind(self, bind: str) -> None:
         mount = read_volume(bind)
-        if mount.kind == "bind" and not (mount.source or "").startswith("/"):
+        if mount.kind == "bind" and (mount.source or "").startswith((".", "~", "$")):
             raise _NoPlaceError(
                 f"{mount.source} is no absolute path on the host", f"{mount.source} 不是主机上的绝对路径"
             )

@@ -25,7 +25,7 @@ def docker_options(data: Mapping[str, Any], image: Mapping[str, Any]) -> list[Op
         found.append(("-t",))
     made_up = _PODMAN_SAYS if is_podman(data) else {}
     for field, option in _OF_HOST.items():
-        if host.get(field) not in (None, "", 0, made_up.get(field)):
+        if host.get(field) not in (None, "", 0) and str(host[field]) != made_up.get(field):
             found.append((option, str(host[field])))
     for field, option in _SIZES.items():
         if (host.get(field) or 0) > 0:
@@ -71,12 +71,12 @@ _OF_HOST: Final = {
     "VolumeDriver": "--volume-driver",
 }
 # What podman shows where nobody asked for anything (4.3.1).
-_PODMAN_SAYS: Final[Mapping[str, Any]] = {
+_PODMAN_SAYS: Final[Mapping[str, str]] = {
     "PidMode": "private",
     "UTSMode": "private",
-    "PidsLimit": 2048,
-    "StopSignal": 15,
-    "StopTimeout": 10,
+    "PidsLimit": "2048",
+    "StopSignal": "15",
+    "StopTimeout": "10",
 }
 _SIZES: Final = {"Memory": "--memory", "MemorySwap": "--memory-swap", "MemoryReservation": "--memory-reservation"}
 _LISTS: Final = {
@@ -176,9 +176,9 @@ def _of_config(data: Mapping[str, Any], defaults: Mapping[str, Any]) -> Iterator
     generated = config.get("Hostname") == str(data.get("Id"))[:12] or host.get("NetworkMode") == "host"
     if config.get("Hostname") and not generated:
         yield ("--hostname", str(config["Hostname"]))
+    made_up = _PODMAN_SAYS if is_podman(data) else {}
     for field, option in _OF_CONFIG.items():
-        made_up = _PODMAN_SAYS.get(field) if is_podman(data) else None
-        if config.get(field) not in (None, "", defaults.get(field), made_up):
+        if config.get(field) not in (None, "", defaults.get(field)) and str(config[field]) != made_up.get(field):
             yield (option, str(config[field]))
     if not config.get("Entrypoint") and defaults.get("Entrypoint"):
         yield ("--entrypoint", "")

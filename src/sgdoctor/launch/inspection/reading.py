@@ -101,13 +101,14 @@ def words(value: Any) -> list[str]:
 
 
 def is_podman(data: Mapping[str, Any]) -> bool:
-    """Whether podman's own ``inspect`` made this."""
-    return "ImageName" in data or "OCIConfigPath" in data
+    """Whether podman made this, through its own command or as Docker's API."""
+    # Always so there (libpod/define InspectContainerHostConfig.Runtime), never in Docker.
+    return mapping(data.get("HostConfig")).get("Runtime") == "oci"
 
 
 def image_name(data: Mapping[str, Any]) -> str:
     """The image as it was asked for."""
-    return str(data.get("ImageName") or mapping(data.get("Config")).get("Image") or data.get("Image") or "")
+    return str(mapping(data.get("Config")).get("Image") or data.get("Image") or "")
 
 
 def image_defaults(image: Mapping[str, Any] | None) -> dict[str, Any]:

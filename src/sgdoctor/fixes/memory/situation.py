@@ -47,14 +47,12 @@ class Situation:
         tried: the attempt of the log; None without a log.
         draft_gib: part of the weights that a draft model takes.
         capability: of the card: 86 for an RTX 3090, 89 for a 4090; None if unknown.
-        running_max: most requests that were seen at once; None if none were seen.
     """
 
     start: Start
     tried: Tried | None = None
     draft_gib: float = 0.0
     capability: int | None = None
-    running_max: int | None = None
 
     @property
     def wanted_context(self) -> int | None:
@@ -107,5 +105,4 @@ def situation_of(
         tried,
         draft_gib=value("draft_weights_gib") or 0.0,
         capability=capability,
-        running_max=value("running_requests_max"),
     )

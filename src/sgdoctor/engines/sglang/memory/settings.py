@@ -157,9 +157,6 @@ _READERS: Final[Mapping[str, tuple[Callable[[Any], Any], tuple[str, ...]]]] = {
 }
 """Reader and names of the arguments, the newest name first. A flag is its argument with dashes."""
 
-MEMORY_FLAGS: Final = frozenset(f"--{name.replace('_', '-')}" for _, names in _READERS.values() for name in names)
-"""Every flag that is read here."""
-
 _GRAPHS_OFF: Final = (
     ("disable_cuda_graph", ("decode_graph", "prefill_graph")),
     ("disable_decode_cuda_graph", ("decode_graph",)),

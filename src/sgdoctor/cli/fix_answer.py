@@ -3,7 +3,7 @@
 import argparse
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -93,7 +93,7 @@ def _patches(
     versions = {"sglang": facts.get("version_max"), "transformers": facts.get("transformers_version")}
     found = launch_script(launch, beside)
     text = script_text(found[1]) if found is not None else ""
-    problems = recognise_script(text, **versions) if text else ()
+    problems = tuple(_in_script(problem, found[0]) for problem in recognise_script(text, **versions)) if found else ()
     if not launch.argv or launch.origin is Origin.LOG:
         return problems, NO_PATCHES
     # Docker takes only absolute paths for a bind mount; Compose starts from the folder of its file.
@@ -110,6 +110,12 @@ def _patches(
         return problems, patches_for(verdict, site, intended_patches(text) if text else (), script_is_broken=broken)
     except UserError:  # the config.json is none: the diagnosis says so
         return problems, NO_PATCHES
+
+
+def _in_script(problem: Problem, script: str) -> Problem:
+    """The problem with the name of the script in front of its line."""
+    where = problem.where or Text("", "")
+    return replace(problem, where=Text(f"{script} {where.en}".strip(), f"{script} {where.zh}".strip()))
 
 
 def exit_code(answer: Answer) -> int:

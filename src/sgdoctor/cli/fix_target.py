@@ -221,22 +221,21 @@ _NO_FLAGS: Final = _NoFlags()
 
 def _container(name: str, stack: ExitStack) -> tuple[Target, str]:
     """The target that a container is: the compose file that it was made from, where that is here, else its command."""
-    from sgdoctor.containers.client import Client
+    from sgdoctor.containers.client import Client, RefusedError
     from sgdoctor.containers.endpoint import find_endpoint
     from sgdoctor.containers.find import may_be_container
     from sgdoctor.containers.launches import container_document
+    from sgdoctor.containers.once import open_file_or_container
     from sgdoctor.containers.transport import UnreachableError
-    from sgdoctor.logs.sources import open_log
 
     if not may_be_container(name):
-        return Target(name, None, stack.enter_context(open_log(name))), ""
+        return Target(name, None, stack.enter_context(open_file_or_container(name))), ""
     try:
         with Client(find_endpoint()) as client:
             inspection = container_document(client, name)
-    except UnreachableError as error:
-        if not error.nobody_there:
-            raise
-        return Target(name, None, stack.enter_context(open_log(name))), ""  # says that there is no such file
+    except (UnreachableError, RefusedError):
+        # Says that there is neither a file nor an engine.
+        return Target(name, None, stack.enter_context(open_file_or_container(name))), ""
     origin = inspection.compose
     if origin is not None and origin.config_files and all(map(os.path.isfile, origin.config_files)):
         env_files = [Path(origin.environment_file)] if origin.environment_file else []

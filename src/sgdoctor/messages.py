@@ -326,7 +326,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "change.file.mount": ("mount {name}: {value}", "挂载 {name}：{value}"),
     "change.client.request": ("in the request: {name} {value}", "在请求中：{name} {value}"),
     "change.wait": ("wait", "等待"),
-    "change.text.repair": ("write it with plain characters and line ends", "改用普通字符和换行书写"),
+    "change.text.repair": ("put right how the command is written", "修正命令的写法"),
     "report.footer": (
         "Made by sgdoctor {version}; secrets are redacted.",
         "由 sgdoctor {version} 生成；机密信息已隐去。",

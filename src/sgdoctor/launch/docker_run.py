@@ -7,6 +7,7 @@ from typing import Final
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.commands import Found, refusal
+from sgdoctor.launch.container_problems import container_problems
 from sgdoctor.launch.docker_command import DockerCommand, docker_command
 from sgdoctor.launch.docker_run_edits import docker_run_splices
 from sgdoctor.launch.docker_run_problems import docker_run_problems
@@ -46,7 +47,12 @@ class DockerRun:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What people get wrong in this form, found here."""
-        return (*self.plain.problems, *docker_run_problems(self.command, self._where))
+        launch = self.launch
+        inside = container_problems(launch)
+        if self.command.entrypoint or "sglang" not in (launch.image or ""):
+            # The entrypoint takes the flags: the one that is given, or that of another image.
+            inside = tuple(problem for problem in inside if problem.id != "flags-without-engine")
+        return (*self.plain.problems, *docker_run_problems(self.command, self._where), *inside)
 
     @property
     def editable(self) -> Editable:

@@ -156,7 +156,8 @@ def quoted(value: str, like: str = "") -> str:
     old, new = _GLUED.fullmatch(like), _GLUED.fullmatch(value)
     if old and new and old["name"] == new["name"]:
         return new["name"] + quoted(new["value"], old["value"])
-    if len(like) > 1 and like[0] == like[-1] == '"':
+    inside = any(char in value for char in '"\\$`')
+    if len(like) > 1 and like[0] == like[-1] == '"' and not (inside and "'" not in value):
         return f'"{_in_quotes(value, like[0])}"'
     if len(like) > 1 and like[0] == like[-1] == "'" and "'" not in value:
         return f"'{value}'"

@@ -23,7 +23,7 @@ from sgdoctor.engines.sglang.flags.values import is_json, read_value
 from sgdoctor.engines.sglang.suggestions import closest_choice, meant_number
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.flag_edits import Given
-from sgdoctor.launch.model import Problem
+from sgdoctor.launch.model import Arity, Problem
 from sgdoctor.texts import Text
 
 _NO_FACTS: Final[Mapping[str, Any]] = {}
@@ -139,6 +139,19 @@ def _value(given: Given, option: Option, value: str) -> Problem | None:
                     "JSON 中的名字和文本要用双引号，而 shell 会去掉双引号：请用单引号包住整个值。",
                 ),
             )
+        if items := _glued_items(option, value):
+            words = [word for one in given.values for word in (items if one == value else [one])]
+            return Problem(
+                "list-glued",
+                "fatal",
+                Text(
+                    f"`{value}`: the values of `{given.flag}` are separated by blanks, not by commas",
+                    f"`{value}`：`{given.flag}` 的多个值要用空格分隔，而不是逗号",
+                ),
+                where,
+                (setting(option, option.flag, words),),
+                rule="SGL113",
+            )
         return Problem(
             "value-type",
             "fatal",
@@ -159,6 +172,19 @@ def _value(given: Given, option: Option, value: str) -> Problem | None:
             detail=_accepted(option),
         )
     return None
+
+
+def _glued_items(option: Option, value: str) -> list[str]:
+    """The values that were written as one word with commas; empty if it is no list."""
+    items = value.split(",")
+    if option.arity is not Arity.MANY or len(items) == 1:
+        return []
+    try:
+        for item in items:
+            read_value(option, item)
+    except ValueError:
+        return []
+    return items
 
 
 def _instead(given: Given, option: Option, value: str, meant: str | None) -> tuple[Change, ...]:

@@ -14,7 +14,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "help.list": ("list the flags of a version", "列出某个版本的参数"),
     "help.show": ("what one flag takes, and which versions have it", "某个参数接受什么，以及哪些版本有它"),
     "help.check": ("what is wrong with the flags of a command", "检查一条命令的参数有什么问题"),
-    "help.add": ("add a version from its wheel or its sources", "从 wheel 或源码添加一个版本"),
+    "help.add": ("add a version from its wheel, its sources or an image", "从 wheel、源码或镜像添加一个版本"),
     "format": ("text (default) or json", "text（默认）或 json"),
     "version": ("of SGLang; default: the newest known one", "SGLang 的版本；默认为已知的最新版本"),
     "word": ("only flags with this word in their names", "只列出名称中含有该词的参数"),
@@ -24,6 +24,11 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "引擎的启动命令或只写参数，放在 `--` 之后",
     ),
     "place": ("a .whl, an unpacked one, or a checkout", ".whl 文件、解压后的目录或源码目录"),
+    "image": (
+        "read them out of this image, which is not started",
+        "从该镜像中读取源码，不会启动它",
+    ),
+    "one_place": ("give a wheel, a folder or --image, and only one of them", "请给出 wheel、目录或 --image 中的一个"),
     "no_redact": ("show tokens, keys and passwords too", "同时显示令牌、密钥和密码"),
     "count": ("{count} flags of SGLang {version}", "SGLang {version} 的 {count} 个参数"),
     "nearest": (

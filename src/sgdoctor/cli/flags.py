@@ -12,6 +12,7 @@ from sgdoctor.cli.flag_texts import words
 
 if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
+    from sgdoctor.engines.sglang.flags.extract import Extracted
     from sgdoctor.engines.sglang.flags.model import Option, Schema
     from sgdoctor.launch.model import Problem
     from sgdoctor.redaction import Redactor
@@ -43,7 +44,8 @@ def configure(parser: "Parser") -> None:
     added["show"].add_argument("flag", metavar="FLAG", help=words(lang, "flag"))
     added["check"].add_argument("--no-redact", action="store_true", help=words(lang, "no_redact"))
     added["check"].add_argument("command_words", nargs="+", metavar="COMMAND", help=words(lang, "command"))
-    added["add"].add_argument("files", metavar="WHEEL|DIR", help=words(lang, "place"))
+    added["add"].add_argument("files", nargs="?", metavar="WHEEL|DIR", help=words(lang, "place"))
+    added["add"].add_argument("--image", metavar="IMAGE", help=words(lang, "image"))
 
 
 def run(arguments: argparse.Namespace, lang: str) -> int:
@@ -283,15 +285,15 @@ def _print_problems(problems: Sequence["Problem"], schema: "Schema", lang: str, 
 
 def _add(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.main import complain
-    from sgdoctor.engines.sglang.flags.extract import extract
     from sgdoctor.engines.sglang.flags.schemas import add, schema
-    from sgdoctor.engines.sglang.flags.sources import open_sources
     from sgdoctor.report.safe import printable
 
-    found = extract(open_sources(Path(arguments.files)))
+    if (arguments.files is None) == (arguments.image is None):
+        return complain(words(lang, "one_place"), lang)
+    found = _extracted(arguments)
     version = (arguments.version or found.version or "").removeprefix("v")
     if not version:
-        return complain(printable(words(lang, "no_version", place=arguments.files)), lang)
+        return complain(printable(words(lang, "no_version", place=arguments.files or arguments.image)), lang)
     if not _VERSION.fullmatch(version):
         return complain(printable(words(lang, "bad_version", version=version)), lang)
     file = add(version, found.options)
@@ -301,6 +303,20 @@ def _add(arguments: argparse.Namespace, lang: str) -> int:
     else:
         _say(words(lang, "added", version=version, count=count, file=file))
     return EXIT_FINE
+
+
+def _extracted(arguments: argparse.Namespace) -> "Extracted":
+    from sgdoctor.engines.sglang.flags.extract import extract
+    from sgdoctor.engines.sglang.flags.sources import open_sources
+
+    if arguments.image is None:
+        return extract(open_sources(Path(arguments.files)))
+    from sgdoctor.containers.client import Client
+    from sgdoctor.containers.endpoint import find_endpoint
+    from sgdoctor.containers.image_files import open_image
+
+    with Client(find_endpoint()) as client, open_image(client, arguments.image) as sources:
+        return extract(sources)
 
 
 def _short_type(option: "Option") -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -56,7 +57,8 @@ def add(version: str, options: tuple[Option, ...], folder: Path | None = None) -
         beside.write_text(json.dumps(document(version, options), separators=(",", ":")) + "\n", encoding="utf-8")
         beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink()
         raise UserError(f"{path}: {error.strerror}", f"{path}：{error.strerror}") from None
     _schema.cache_clear()
     return path
@@ -85,7 +87,7 @@ def _shipped() -> Mapping[str, Any]:
 
 
 def _added_files(folder: Path) -> dict[str, Path]:
-    return {path.stem: path for path in folder.glob("*.json")} if folder.is_dir() else {}
+    return {path.stem: path for path in folder.glob("*.json") if version_key(path.stem)} if folder.is_dir() else {}
 
 
 def _read(path: Path) -> tuple[str, tuple[Option, ...]]:

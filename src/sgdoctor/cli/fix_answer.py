@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _IMAGE_VERSION: Final = re.compile(r"(?:^|/)sglang[^:]*:v?(?P<version>\d+\.\d+\.\d+(?:\.?post\d+)?)")
 _VERSION: Final = re.compile(r"v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)*)")
 _BAD: Final = frozenset({"fatal", "error"})
+_NO_GPU: Final = "no-gpu-asked-for"
 _PATCH_FOLDER: Final = "sgdoctor-patches"
 
 
@@ -62,7 +63,8 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
     beside = target.file.path.absolute().parent if target.file is not None else Path.cwd()
     folder = model_folder(launch, table, beside)
     script, patches = _patches(verdict, launch, folder, beside)
-    problems = (*document.problems, *(_check(launch, table, facts) if launch.origin is not Origin.LOG else ()), *script)
+    written = [problem for problem in document.problems if not _is_refuted(problem, facts)]
+    problems = (*written, *(_check(launch, table, facts) if launch.origin is not Origin.LOG else ()), *script)
     known = Knowledge(
         flags=table,
         check=lambda changed: _check(changed, table, facts),
@@ -166,6 +168,11 @@ def _shown(path: Path) -> str:
 
 def _check(launch: Launch, table: Schema, facts: Mapping[str, Any]) -> Sequence[Problem]:
     return check_flags(launch.argv, launch.flags_at, table, facts) if launch.argv and launch.engine == "sglang" else ()
+
+
+def _is_refuted(problem: Problem, facts: Mapping[str, Any]) -> bool:
+    """Whether the log shows the contrary: an engine that measured a GPU had one, by the default runtime of Docker."""
+    return problem.id == _NO_GPU and facts.get("mem_before_weights_gib") is not None
 
 
 # ---------------------------------------------------------------- what only the log shows

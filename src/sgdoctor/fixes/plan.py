@@ -235,7 +235,8 @@ def changed(launch: Launch, changes: Sequence[Change], flags: FlagTable) -> Laun
 
 def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
     """The plan, with the document rewritten."""
-    changes = [change for step in maker.steps for change in step.changes]
+    steps = sorted(maker.steps, key=lambda step: list(Basis).index(step.basis))
+    changes = [change for step in steps for change in step.changes]
     after, text, refused = maker.launch, None, None
     left = list(maker.left)
     if changes:
@@ -258,18 +259,18 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
     if solution is not None and solution.outcome is Outcome.IMPOSSIBLE and solution.why is not None:
         left.insert(0, Left(None, solution.why))
     return Plan(
-        steps=tuple(maker.steps),
+        steps=tuple(steps),
         before=document.launch,
         after=after,
         text=text,
         diff="" if text is None else _diff(document.text, text, known.file),
-        safety=max((step.safety for step in maker.steps), key=_SAFETY.index, default="safe"),
+        safety=max((step.safety for step in steps), key=_SAFETY.index, default="safe"),
         predicted_before=maker.before.now if maker.before else None,
         predicted=solved.now if solved else None,
         alternatives=tuple(maker.alternatives),
         left=tuple(left),
         warnings=tuple(warned.text for warned in solved.warnings) if solved else (),
-        files=tuple(file for step in maker.steps for file in known.patches.files.get(step.id, ())),
+        files=tuple(file for step in steps for file in known.patches.files.get(step.id, ())),
         refused=refused,
     )
 

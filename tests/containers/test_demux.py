@@ -62,14 +62,34 @@ def test_last_piece_without_line_feed_ends_with_the_next_time() -> None:
     ]
 
 
-def test_line_feed_in_a_frame_of_its_own() -> None:
-    # Podman cuts at 8192 bytes and sends the line feed alone.
-    data = frame(1, stamp(1) + b"x" * 8192) + frame(1, b"\n") + frame(1, stamp(2) + b"next\n")
+def test_pieces_of_podman_have_times_of_their_own() -> None:
+    # A progress bar, and the line feed of a line of 8192 bytes.
+    bar = frame(1, stamp(1) + b"1%") + frame(1, stamp(5) + b"\r2%") + frame(1, stamp(9) + b"\n")
+    long = frame(1, stamp(9) + b"x" * 8192) + frame(1, stamp(9) + b"\n")
 
-    assert whole(Demux(tty=False), data) == [
-        Entry(STDOUT, T0 + 1, b"x" * 8192 + b"\n"),
-        Entry(STDOUT, T0 + 2, b"next\n"),
+    assert whole(Demux(tty=False, podman=True), bar + long) == [
+        Entry(STDOUT, T0 + 1, b"1%\r2%\n"),
+        Entry(STDOUT, T0 + 9, b"x" * 8192 + b"\n"),
     ]
+
+
+def test_pieces_of_podman_on_a_terminal() -> None:
+    data = stamp(1) + b"1%" + stamp(5) + b"\r2%" + stamp(9) + b"\r\n" + stamp(9) + b"next\r\n"
+
+    assert whole(Demux(tty=True, podman=True), data) == [
+        Entry(TTY, T0 + 1, b"1%\r2%\n"),
+        Entry(TTY, T0 + 9, b"next\n"),
+    ]
+
+
+def test_place_in_the_second_tells_lines_of_whole_seconds_apart() -> None:
+    second = [b"2026-11-30T12:00:0%dZ " % number for number in range(2)]
+    old = frame(1, second[0] + b"a\n") + frame(2, second[0] + b"b\n")
+    new = frame(1, second[1] + b"c\n") + frame(2, second[1] + b"d\n")
+    entries = whole(Demux(tty=False, podman=True), old, new)
+
+    assert [entry.time - T0 for entry in entries] == [0, 1, 10**9, 10**9 + 1]
+    assert whole(Demux(tty=False, podman=True), new) == entries[2:]
 
 
 def test_unfinished_line_is_given_only_when_none_can_follow() -> None:

@@ -1,4 +1,5 @@
-"""Tests against a real Docker daemon: one private daemon for the whole run, started by the first test that asks.
+"""Tests against real engines: one private Docker daemon and one podman service for the whole run, each started by the
+first test that asks.
 
 With `-n`, one worker runs all tests of this folder (see scheduling.py). With another `--dist` mode than the usual one a
 lock makes the workers take turns.
@@ -13,8 +14,10 @@ from typing import NoReturn
 import docker
 import pytest
 
-from tests.docker.dockerd import CannotStartError, PrivateDockerd
+from tests.docker.dockerd import PrivateDockerd
+from tests.docker.engine import CannotStartError
 from tests.docker.images import BUSYBOX, build_busybox
+from tests.docker.podman import PrivatePodman
 from tests.standin.image import IMAGE, build_standin
 
 
@@ -60,6 +63,23 @@ def standin_image(docker_host: PrivateDockerd) -> str:
     return IMAGE
 
 
+@pytest.fixture(scope="session")
+def podman_host() -> Iterator[PrivatePodman]:
+    """The private podman service, with the image `BUSYBOX`; skips and fails as `docker_host` does."""
+    try:
+        host = PrivatePodman()
+    except CannotStartError as error:
+        _give_up(error)
+    try:
+        host.start()
+        build_busybox(host)
+        yield host
+    except CannotStartError as error:
+        _give_up(error)
+    finally:
+        host.close()
+
+
 @contextlib.contextmanager
 def _turn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Wait for the daemon of another worker of this run to be gone."""
@@ -73,7 +93,7 @@ def _turn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def _give_up(error: CannotStartError) -> NoReturn:
-    message = f"no private Docker daemon: {error}"
+    message = f"no private engine: {error}"
     if os.environ.get("CI") == "true":
         pytest.fail(message)
     pytest.skip(message)

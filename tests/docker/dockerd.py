@@ -12,20 +12,16 @@ import ctypes
 import os
 import shutil
 import signal
-import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import docker
+from tests.docker.engine import CannotStartError, Engine
 
 PROGRAMS = ("dockerd", "containerd", "runc", "iptables", "busybox", "ip", "unshare", "nsenter", "setpriv", "mount")
-START_LIMIT_S = 30.0
 STOP_LIMIT_S = 40.0
 CLONE_NEWNET = 0x40000000
-CGROUPS = Path("/sys/fs/cgroup")
 
 # dockerd offers `--gpus` only if it finds this program on its PATH when it starts; runc then calls it before the
 # container's first process. `gpu-broken` beside it makes it fail the way a missing driver does.
@@ -37,30 +33,18 @@ exit 1
 """
 
 
-class CannotStartError(Exception):
-    """No private daemon on this machine; the message says what is missing."""
-
-
-class PrivateDockerd:
+class PrivateDockerd(Engine):
     """One private daemon: start, stop, kill, start again on the same data; `close` leaves nothing behind.
 
     The daemon lives in a network and a mount namespace that a holder process keeps alive. Its own network namespace,
     because a second daemon in the host's deletes the first one's bridge and rewrites its firewall rules. Its own mount
     namespace, because overlay mounts then go with the last process and cannot be left on the host. The holder, because
     containers that outlive a killed daemon must still be found by its successor.
-
-    Attributes:
-        folder: Scratch folder with a short path (a socket path has at most 107 bytes).
-        url: Value for DOCKER_HOST.
     """
 
     def __init__(self) -> None:
         self._holder = _hold_namespaces()
-        self.folder = Path(tempfile.mkdtemp(prefix="sgd-", dir="/tmp"))
-        self.url = f"unix://{self.folder}/docker.sock"
-        self._log = self.folder / "dockerd.log"
-        self._daemon: subprocess.Popen[bytes] | None = None
-        self._cgroups_before = _docker_cgroups()
+        super().__init__("docker.sock", "docker")
         (self.folder / "daemon.json").write_text("{}")
         (self.folder / "bin").mkdir()
         self._program("nvidia-container-runtime-hook", GPU_HOOK)
@@ -70,10 +54,6 @@ class PrivateDockerd:
     def pid(self) -> int:
         """Process id of a process inside the daemon's network namespace."""
         return self._holder.pid
-
-    def client(self, timeout: float = 30) -> docker.DockerClient:
-        """A new docker-py client; the caller closes it."""
-        return docker.DockerClient(base_url=self.url, timeout=timeout)
 
     def run_inside(self, argv: Sequence[str], timeout: float = 30) -> subprocess.CompletedProcess[str]:
         """Run a program where the published ports of the containers are: in the daemon's network namespace."""
@@ -105,14 +85,10 @@ class PrivateDockerd:
         ]
         environment = os.environ | {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "SGDOCTOR_LAB": str(self.folder)}
         with self._log.open("ab") as log:
-            self._daemon = subprocess.Popen(
+            self._process = subprocess.Popen(
                 command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
-        limit = time.monotonic() + START_LIMIT_S
-        while not self._answers():
-            if self._daemon.poll() is not None or time.monotonic() > limit:
-                raise CannotStartError(f"dockerd does not answer: {self._log.read_text(errors='replace')[-600:]}")
-            time.sleep(0.05)
+        self._wait_for_answer()
 
     def stop(self) -> None:
         """SIGTERM, as a service manager sends it: containers are stopped, then the daemon ends."""
@@ -126,66 +102,33 @@ class PrivateDockerd:
         while containerd.exists():
             time.sleep(0.01)
 
-    def remove_containers(self) -> None:
-        """Remove every container, running or not, with its anonymous volumes."""
-        with contextlib.closing(self.client()) as client:
-            for container in client.containers.list(all=True, ignore_removed=True):
-                with contextlib.suppress(docker.errors.NotFound):
-                    container.remove(force=True, v=True)
-
     def close(self) -> None:
         """Remove the containers, end the daemon and the namespaces, delete the folder."""
         if self._answers():
             # Before the stop: a container that ignores SIGTERM would hold it up for ten seconds.
             self.remove_containers()
         self._end(signal.SIGTERM)
-        self._kill_left_overs()
+        self._kill_left_overs(Path(f"/proc/{self.pid}/ns/mnt").stat().st_ino, self.pid)
         self._holder.kill()
         self._holder.wait()
         shutil.rmtree(self.folder)
-        for cgroup in _docker_cgroups() - self._cgroups_before:
-            with contextlib.suppress(OSError):  # not empty: another daemon has come to use it meanwhile
-                cgroup.rmdir()
-
-    def _kill_left_overs(self) -> None:
-        """What a daemon that failed leaves running: its shims, which are in its namespaces, and its containers."""
-        ours = Path(f"/proc/{self.pid}/ns/mnt").stat().st_ino
-        containers = [folder.name for folder in self.folder.glob("data/containers/*")]
-        for process in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                cgroup = (process / "cgroup").read_text()
-                inside = (process / "ns/mnt").stat().st_ino == ours and int(process.name) != self.pid
-                if inside or any(name in cgroup for name in containers):
-                    os.kill(int(process.name), signal.SIGKILL)
+        self._remove_cgroups()
 
     def _program(self, name: str, text: str) -> None:
         path = self.folder / "bin" / name
         path.write_text(text)
         path.chmod(0o755)
 
-    def _answers(self) -> bool:
-        if self._daemon is None or self._daemon.poll() is not None:
-            return False
-        # Not with docker-py: it leaves its socket open when the connection is refused, which pytest takes for our leak.
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(5)
-            try:
-                connection.connect(f"{self.folder}/docker.sock")
-                connection.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
-                return b" 200 " in connection.recv(64)
-            except OSError:
-                return False
-
     def _end(self, how: signal.Signals) -> None:
-        if self._daemon is None:
+        if self._process is None:
             return
-        self._daemon.send_signal(how)
+        self._process.send_signal(how)
         try:
-            self._daemon.wait(STOP_LIMIT_S)
+            self._process.wait(STOP_LIMIT_S)
         finally:
-            self._daemon.kill()
-            self._daemon.wait()
-            self._daemon = None
+            self._process.kill()
+            self._process.wait()
+            self._process = None
 
 
 def _enter_network(descriptor: int) -> None:
@@ -216,8 +159,3 @@ def _hold_namespaces() -> subprocess.Popen[bytes]:
             holder.wait()
             raise CannotStartError(f"no namespaces: {holder.stderr.read().decode(errors='replace').strip()}")
     return holder
-
-
-def _docker_cgroups() -> set[Path]:
-    """The folders `docker` in the cgroup trees: the daemon makes them and leaves them there."""
-    return {*CGROUPS.glob("docker"), *CGROUPS.glob("*/docker")}

@@ -7,7 +7,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
-from tests.docker.dockerd import PrivateDockerd
+from tests.docker.engine import Engine
 
 BUSYBOX = "sgdoctor-test/busybox:1"
 
@@ -57,14 +57,14 @@ class Root:
         return self._bytes.getvalue()
 
 
-def import_image(host: PrivateDockerd, name: str, root: bytes, changes: list[str]) -> None:
+def import_image(host: Engine, name: str, root: bytes, changes: list[str]) -> None:
     """Make an image of one layer. `changes` are Dockerfile lines (ENV, LABEL, CMD, ENTRYPOINT, EXPOSE, ...)."""
-    repository, tag = name.split(":")
     with contextlib.closing(host.client(timeout=120)) as client:
-        client.api.import_image_from_data(root, repository=repository, tag=tag, changes=changes)
+        # Name and tag as one: podman drops a tag that comes apart from it.
+        client.api.import_image_from_data(root, repository=name, changes=changes)
 
 
-def build_busybox(host: PrivateDockerd) -> None:
+def build_busybox(host: Engine) -> None:
     """Import the image with a shell."""
     root = Root()
     root.busybox()

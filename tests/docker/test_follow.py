@@ -5,25 +5,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import docker
 import pytest
 
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.containers.follow import Follower
-from sgdoctor.containers.records import (
-    AttemptEnded,
-    AttemptStarted,
-    LinesLost,
-    LogChunk,
-    Record,
-    Waiting,
-    WaitReason,
-)
+from sgdoctor.containers.records import AttemptEnded, AttemptStarted, LinesLost, LogChunk, Waiting, WaitReason
 from tests.docker.dockerd import PrivateDockerd
+from tests.docker.recorder import Recorder
 
-Kind = TypeVar("Kind", bound=Record)
 # 100 lines, a line of three pieces in the middle of them, one on stderr; then a failure.
 RUN = (
     "k=0; while [ $k -lt 100 ]; do echo G-$k; [ $k = 50 ] && head -c 40000 /dev/zero | tr '\\0' x && echo; "
@@ -31,68 +23,12 @@ RUN = (
 )
 
 
-class Recorder:
-    """A follower in a thread of its own, and what it told."""
-
-    def __init__(self, host: PrivateDockerd, target: str) -> None:
-        self.follower = Follower(Endpoint(host.url), target)
-        self.records: list[Record] = []
-        self.thread = threading.Thread(target=self._run)
-        self.thread.start()
-
-    def _run(self) -> None:
-        for record in self.follower:
-            self.records.append(record)
-
-    def wait(self, done: Callable[["Recorder"], bool], limit: float = 15) -> None:
-        end = time.monotonic() + limit
-        while not done(self):
-            assert time.monotonic() < end, self.summary
-            time.sleep(0.02)
-
-    def of(self, kind: type[Kind]) -> list[Kind]:
-        return [record for record in list(self.records) if isinstance(record, kind)]
-
-    @property
-    def text(self) -> bytes:
-        return b"".join(record.data for record in self.of(LogChunk))
-
-    @property
-    def codes(self) -> list[int | None]:
-        return [record.facts.exit_code for record in self.of(AttemptEnded)]
-
-    @property
-    def waits(self) -> list[WaitReason]:
-        return [record.reason for record in self.of(Waiting)]
-
-    @property
-    def lines_by_start(self) -> list[bytes]:
-        """The output of each start."""
-        out: list[bytes] = []
-        for record in list(self.records):
-            if isinstance(record, AttemptStarted):
-                out.append(b"")
-            elif isinstance(record, LogChunk):
-                out[-1] += record.data
-        return out
-
-    @property
-    def summary(self) -> str:
-        return "\n".join(map(repr, list(self.records)))[-4000:]
-
-    def close(self) -> None:
-        self.follower.cancel()
-        self.thread.join(5)
-        assert not self.thread.is_alive()
-        assert self.follower._client.connections.open_count == 0
-
-
 @pytest.fixture
 def follow(docker_host: PrivateDockerd) -> Iterator[Callable[[str], Recorder]]:
     with contextlib.ExitStack() as stack:
 
         def start(target: str) -> Recorder:
-            recorder = Recorder(docker_host, target)
+            recorder = Recorder(docker_host.url, target)
             stack.callback(recorder.close)
             return recorder
 

@@ -17,6 +17,7 @@ EVENTS_SECONDS: Final = 2.0
 # What `local` does when nothing is said (moby daemon/logger/local: defaultMaxFileSize).
 _LOCAL_FILE: Final = 20 << 20
 _SIZES: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_SECOND: Final = 10**9
 _SERVICE: Final = "com.docker.compose.service"
 
 
@@ -100,6 +101,7 @@ class Client:
     def __init__(self, endpoint: Endpoint) -> None:
         self.connections = Connections(endpoint)
         self._version = ""
+        self._podman = False
 
     def __enter__(self) -> Self:
         return self
@@ -132,10 +134,13 @@ class Client:
 
     def api_version(self) -> tuple[int, int]:
         """Version of the engine's API that is spoken; raises as ``inspect``."""
-        if not self._version:
-            self._version = self._negotiate()
-        major, _, minor = self._version.partition(".")
+        major, _, minor = self._negotiated().partition(".")
         return int(major), int(minor)
+
+    def is_podman(self) -> bool:
+        """Whether it is podman, whose logs go on over the next starts of a container; raises as ``inspect``."""
+        self._negotiated()
+        return self._podman
 
     def containers(self, service: str = "") -> list[Listed]:
         """Containers, running or not, running ones first and the newest of each kind first; raises as ``inspect``.
@@ -161,30 +166,44 @@ class Client:
         return used / 1e9 if isinstance(used, int) and used else None
 
     def happenings(self, container_id: str, since: int) -> list[Happening]:
-        """Starts and ends of a container that the engine still remembers; it forgets soon, podman at once.
+        """Starts and ends of a container that the engine still remembers; it forgets soon.
 
         Args:
             container_id: whose.
             since: in nanoseconds since the epoch.
         """
-        filters = {"container": [container_id], "event": ["start", "die", "oom"], "type": ["container"]}
+        filters = {"container": [container_id], "event": ["start", "die", "died", "oom"], "type": ["container"]}
+        # "died" is podman's own word: 4.3.1 tells "die", but does not find it.
         # An end in the past makes the engine answer with what it has and close.
-        until = seconds_and_nanos(max(since, time.time_ns()))
-        query = {"since": seconds_and_nanos(since), "until": until, "filters": json.dumps(filters)}
+        until = max(since, time.time_ns())
+        query = {"filters": json.dumps(filters), "since": seconds_and_nanos(since), "until": seconds_and_nanos(until)}
+        if self.is_podman():
+            # It tells nothing between times with fractions (4.3.1), and ends by a word of its own.
+            query |= {"since": str(since // _SECOND), "until": str(until // _SECOND + 1), "stream": "false"}
         try:
             # The engine of another machine may take "now" for the future, and would wait for it.
             text = self._text("/events", query, EVENTS_SECONDS)
         except RefusedError:
             return []
-        return [found for line in text.split(b"\n") if line.strip() and (found := _happening(line)) is not None]
+        told = [_happening(line) for line in text.split(b"\n") if line.strip()]
+        return [happening for happening in told if happening is not None and happening.time >= since]
 
-    def log(self, container_id: str, *, since: int | None, follow: bool, tail: int | None = None) -> Stream:
+    def log(
+        self,
+        container_id: str,
+        *,
+        since: int | None,
+        follow: bool,
+        until: int | None = None,
+        tail: int | None = None,
+    ) -> Stream:
         """The log of a container with time stamps, as docker frames it.
 
         Args:
             container_id: whose.
             since: only lines of this time or later, in nanoseconds since the epoch; None for all of them.
-            follow: whether it goes on until the container ends.
+            follow: whether it goes on until the container ends; with podman, over its next starts as well.
+            until: only lines of this time or earlier.
             tail: only so many lines from the end.
 
         Raises:
@@ -193,15 +212,21 @@ class Client:
         query = {"stdout": "1", "stderr": "1", "timestamps": "1", "follow": "1" if follow else "0"}
         query["tail"] = "all" if tail is None else str(tail)
         if since is not None:
+            if self.is_podman():
+                # A line is known by its place in its second (see ``Demux``), which must come as a whole.
+                since = since // _SECOND * _SECOND
             # RFC 3339 makes the API fail, and whole seconds would repeat lines.
             query["since"] = seconds_and_nanos(since)
+        if until is not None:
+            query["until"] = seconds_and_nanos(until)
         return self._open(f"/containers/{container_id}/logs", query)
 
     def _data(self, path: str) -> dict[str, Any] | None:
         try:
             data: dict[str, Any] = self._json(path)
         except RefusedError as error:
-            if error.status == 404:
+            # Podman answers 500 about a container that is removed at this moment.
+            if error.status == 404 or "no such container" in error.reason:
                 return None
             raise
         return data
@@ -222,10 +247,9 @@ class Client:
             stream.close()
 
     def _open(self, path: str, query: Mapping[str, str] | None = None) -> Stream:
-        if not self._version:
-            self._version = self._negotiate()
+        version = self._negotiated()
         try:
-            stream = Stream(self.connections, target_of(f"/v{self._version}{path}", query), ANSWER_SECONDS)
+            stream = Stream(self.connections, target_of(f"/v{version}{path}", query), ANSWER_SECONDS)
         except UnreachableError:
             # It may come back as another version.
             self._version = ""
@@ -237,17 +261,25 @@ class Client:
         finally:
             stream.close()
 
-    def _negotiate(self) -> str:
+    def _negotiated(self) -> str:
+        """Version of the API, asked for once."""
+        if not self._version:
+            self._version, self._podman = self._negotiate()
+        return self._version
+
+    def _negotiate(self) -> tuple[str, bool]:
         stream = Stream(self.connections, "/version", ANSWER_SECONDS)
         try:
             text = stream.read_all(ANSWER_SECONDS)
         finally:
             stream.close()
         try:
-            version = json.loads(text)["ApiVersion"]
-        except (ValueError, LookupError, TypeError):
+            told = json.loads(text)
+            version = str(told["ApiVersion"])
+            parts = [str(part["Name"]) for part in told.get("Components") or ()]
+        except (ValueError, LookupError, TypeError, AttributeError):
             raise unreachable(self.connections.endpoint, OSError(0, reason_of(text, stream.status))) from None
-        return str(version)
+        return version, any("podman" in part.lower() for part in parts)
 
 
 def reason_of(body: bytes, status: int) -> str:

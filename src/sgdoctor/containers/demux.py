@@ -3,7 +3,8 @@
 Without a terminal every message has a header of eight bytes: stream, three zeros, length. A message is a line, or a
 piece of one: lines of more than 16 KiB are cut (moby daemon/logger/copier.go), and all pieces carry the time of the
 line. With a terminal there are no headers, and that time stands again in the middle of the line. The `local` driver
-forgets the line feed of a last piece. Podman cuts at 8 KiB, and sends the line feed alone.
+forgets the line feed of a last piece. Podman makes a piece of whatever a program writes without a line feed, each with
+its own time, and its older versions (4.3.1) tell times in whole seconds.
 """
 
 import struct
@@ -33,7 +34,8 @@ class Entry(NamedTuple):
 
     Attributes:
         stream: ``STDOUT``, ``STDERR`` or ``TTY``.
-        time: nanoseconds since the epoch.
+        time: nanoseconds since the epoch. Where the engine tells whole seconds only, the second and the place of the
+            line in it as its nanoseconds: reading again from the beginning of a second gives each line the same time.
         data: with its line feed, without the carriage return that a terminal puts before it.
     """
 
@@ -56,25 +58,30 @@ class Demux:
     Args:
         tty: whether the container has a terminal.
         driver: of its log.
+        podman: whether podman keeps it.
 
     Attributes:
         failure: why the engine could not read on, in its own words; empty while it can.
     """
 
-    def __init__(self, *, tty: bool, driver: str = "") -> None:
+    def __init__(self, *, tty: bool, driver: str = "", podman: bool = False) -> None:
         self.failure = ""
         self._tty = tty
         self._glues = driver == "local"
+        self._podman = podman
         self._rest = b""
         self._open: dict[int, _Open] = {}
         self._second = b""
         self._epoch = 0
         self._last = 0
+        self._rounded = False
+        self._place = 0
 
     def feed(self, data: bytes) -> list[Entry]:
         """The lines that these bytes completed, in the order of the log."""
         data = self._rest + data if self._rest else data
-        return self._feed_tty(data) if self._tty else self._feed_frames(data)
+        out = self._feed_tty(data) if self._tty else self._feed_frames(data)
+        return list(map(self._placed, out)) if self._rounded else out
 
     def rest(self) -> list[Entry]:
         """Lines that have no line feed; to be asked for when the container has ended, so that none can come."""
@@ -84,7 +91,12 @@ class Demux:
             self._rest = b""
         for stream in list(self._open):
             self._give(stream, out)
-        return out
+        return list(map(self._placed, out)) if self._rounded else out
+
+    def _placed(self, entry: Entry) -> Entry:
+        """A line with its place in the second that it has for a time."""
+        self._place = max(self._place + 1, entry.time)
+        return entry._replace(time=self._place)
 
     def _feed_frames(self, data: bytes) -> list[Entry]:
         out: list[Entry] = []
@@ -113,7 +125,7 @@ class Demux:
             if not body:
                 return
             begun = self._open[stream] = _Open(self._last if time is None else time, bytearray())
-        elif time is not None and time != begun.time and body != b"\n":
+        elif time is not None and time != begun.time and not self._podman:
             # The `local` driver: the line before had its last piece already.
             self._give(stream, out)
             self._take(stream, message, out)
@@ -141,7 +153,9 @@ class Demux:
 
     def _tty_line(self, line: bytes, out: list[Entry]) -> None:
         time, body = self._stamped(line)
-        if len(body) > _PIECE and time is not None:
+        if self._podman and time is not None:
+            body = STAMP.sub(b"", body)
+        elif len(body) > _PIECE and time is not None:
             body = body.replace(line[: len(line) - len(body)], b"")
             if self._glues and (following := STAMP.search(body, _PIECE)) is not None:
                 out.append(Entry(TTY, time, body[: following.start()] + b"\n"))
@@ -173,5 +187,6 @@ class Demux:
             offset = int(found[4]) * 3600 + int(found[5]) * 60
             seconds += offset if found[3] == b"-" else -offset
         time = seconds * _SECOND + int((found[2] or b"0").ljust(9, b"0"))
+        self._rounded = self._rounded or found[2] is None
         self._last = time
         return time, message[found.end() :]

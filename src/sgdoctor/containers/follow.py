@@ -11,6 +11,7 @@ from sgdoctor.containers.client import Client, Look, RefusedError
 from sgdoctor.containers.demux import STREAM_NAMES, Demux, Entry
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.containers.find import look_for
+from sgdoctor.containers.kept import demux_for, kept_lines
 from sgdoctor.containers.marks import Marks
 from sgdoctor.containers.records import (
     AttemptEnded,
@@ -33,6 +34,8 @@ _POLL_SLOW: Final = 0.5
 _POLL_SSH: Final = 3.0
 _LOOK_EVERY: Final = 5.0
 _PAUSE: Final = 0.75
+# From one start to the next podman needs longer (0.09 s in quick loops).
+_SURE: Final = 0.05
 _NOT_READABLE: Final = 501
 
 
@@ -101,6 +104,7 @@ class Follower:
         self._coming: deque[Run] = deque()
         self._readable = True
         self._refused = ""
+        self._is_new = False
 
     def _round(self) -> Iterator[Record]:
         look = look_for(self._client, self._target, self.container)
@@ -129,6 +133,7 @@ class Follower:
         self._sleep(self._poll())
 
     def _never_started(self, look: Look) -> Iterator[Record]:
+        self._is_new = True
         # After a refused start the state stays "created" and only `State.Error` says why; there is no log.
         if look.facts.error and look.facts.error != self._refused:
             yield from self._refusal(look)
@@ -172,7 +177,7 @@ class Follower:
             elif error.status != 404:
                 raise
             return
-        demux = self._demux(look)
+        demux = demux_for(self._client, look.container)
         try:
             now = self._client.inspect(look.container.id)
             if now is not None and now.started != look.started:
@@ -187,11 +192,18 @@ class Follower:
         """Everything until the stream ends, or should have."""
         from time import monotonic  # noqa: PLC0415
 
-        next_look = monotonic() + _LOOK_EVERY
+        podman = self._client.is_podman()
+        every = _PAUSE if podman else _LOOK_EVERY
+        next_look, sure = monotonic() + every, monotonic() + _SURE
         while True:
-            data = stream.receive(_PAUSE if self._audit.due or self._coming else _LOOK_EVERY)
+            data = stream.receive(_PAUSE if self._audit.due or self._coming else every)
             if data == b"":
                 return
+            if data and podman and monotonic() > sure:
+                # Its stream goes on over a restart: what came may be of the next start, and is read again then.
+                if self._is_restarted(look):
+                    return
+                sure = monotonic() + _SURE
             if data is not None:
                 yield from self._give(demux.feed(data))
             else:
@@ -201,14 +213,18 @@ class Follower:
                 if self._audit.due:
                     yield from self._compare(look)
             if monotonic() >= next_look:
-                next_look = monotonic() + max(_LOOK_EVERY, 10 * self._slow)
+                next_look = monotonic() + max(every, 10 * self._slow)
                 if self._is_stale(look, silent=data is None):
                     return
+
+    def _is_restarted(self, look: Look) -> bool:
+        now = self._client.inspect(look.container.id)
+        return now is not None and now.started != look.started
 
     def _is_stale(self, look: Look, *, silent: bool) -> bool:
         """Whether the stream belongs to something that is over.
 
-        Podman's goes on over a restart; a renamed container has a successor; after an outside program cut the file
+        A renamed container has a successor; after an outside program cut the file
         off (logrotate's copytruncate) the engine sends nothing any more and says nothing (moby issue 45728).
         """
         now = look_for(self._client, self._target, look.container)
@@ -243,7 +259,10 @@ class Follower:
     def _is_behind(self, look: Look) -> bool:
         """Whether the log holds a line newer than those given."""
         last = self._marks.last
-        return any(last is None or entry.time > last for entry in self._on_disk(look, since=None, tail=1))
+        # Where times are told in whole seconds a line is known by its place in its second: the last one alone is not.
+        since, tail = (self._marks.since, None) if self._client.is_podman() and last else (None, 1)
+        newest = kept_lines(self._client, look.container, since=since, tail=tail)
+        return any(last is None or entry.time > last for entry in newest)
 
     def _catch_up(self, look: Look) -> Iterator[Record]:
         """Read what a slow reader did not get: when a container ends, the engine may cut its stream off.
@@ -251,7 +270,7 @@ class Follower:
         Seen with Docker 20.10 and `json-file` without rotation: 246,000 of 300,000 lines written at full speed.
         """
         self._marks.resume()
-        entries = list(self._on_disk(look, since=self._marks.since))
+        entries = list(kept_lines(self._client, look.container, since=self._marks.since))
         now = self._client.inspect(look.container.id)
         if now is not None:
             # It may have been started again meanwhile, and have said something.
@@ -262,7 +281,7 @@ class Follower:
         """Line up the starts that were not told yet."""
         self.container = look.container
         known = self._coming[-1] if self._coming else self._run
-        self._coming += unknown_runs(self._client, look, known)
+        self._coming += unknown_runs(self._client, look, known, new=self._is_new)
 
     def _watch_unreadable(self, look: Look) -> Iterator[Record]:
         if look.running:
@@ -322,26 +341,9 @@ class Follower:
         self._audit.note(entries, size + len(data))
 
     def _compare(self, look: Look) -> Iterator[Record]:
-        lost = self._audit.compare(self._on_disk(look, since=self._audit.since))
+        lost = self._audit.compare(kept_lines(self._client, look.container, since=self._audit.since))
         if lost is not None:
             yield lost
-
-    def _on_disk(self, look: Look, *, since: int | None, tail: int | None = None) -> Iterator[Entry]:
-        """What the log holds at this moment."""
-        demux = self._demux(look)
-        try:
-            stream = self._client.log(look.container.id, since=since, follow=False, tail=tail)
-        except RefusedError:
-            return
-        try:
-            while data := stream.receive(_LOOK_EVERY):
-                yield from demux.feed(data)
-        finally:
-            stream.close()
-        yield from demux.rest()
-
-    def _demux(self, look: Look) -> Demux:
-        return Demux(tty=look.container.tty, driver=look.container.driver)
 
     # ------------------------------------------------------------ telling
 

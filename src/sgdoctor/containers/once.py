@@ -8,10 +8,10 @@ from contextlib import ExitStack, contextmanager
 from typing import IO, Final
 
 from sgdoctor.containers.client import Client, RefusedError
-from sgdoctor.containers.demux import Demux
 from sgdoctor.containers.endpoint import Endpoint, find_endpoint
 from sgdoctor.containers.exits import exit_lines
 from sgdoctor.containers.find import find, may_be_container
+from sgdoctor.containers.kept import demux_for
 from sgdoctor.containers.records import Container
 from sgdoctor.containers.transport import UnreachableError, unreachable
 from sgdoctor.containers.waits import unreadable
@@ -91,7 +91,7 @@ def open_container(target: str, endpoint: Endpoint | None = None) -> Iterator[Lo
 
 def _copy_log(client: Client, container: Container, file: IO[bytes]) -> Text | None:
     """Write all lines of a log; says why where there are none to be had."""
-    demux = Demux(tty=container.tty, driver=container.driver)
+    demux = demux_for(client, container)
     try:
         stream = client.log(container.id, since=None, follow=False)
     except RefusedError:

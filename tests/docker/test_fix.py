@@ -53,7 +53,7 @@ def test_a_dead_container(docker_host: PrivateDockerd, docker_client: docker.Doc
     assert (3, "", "container", "sgl") == (code, errors, data["origin"], data["log"])
     assert ["SGL401"] == [diagnosis["rule"] for diagnosis in data["diagnoses"]]
     assert ("found", "fitting-fraction") == (step["basis"], step["id"])
-    assert "docker run" in data["plan"]["diff"]
+    assert "-  --mem-fraction-static 0.80" in data["plan"]["diff"]
     assert "***" == data["launch"]["env"]["HF_TOKEN"]
     assert before["Config"] == container.attrs["Config"]
     assert 1 == len(docker_client.containers.list(all=True))

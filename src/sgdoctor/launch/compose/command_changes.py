@@ -14,7 +14,7 @@ from sgdoctor.launch.compose.nodes import field_added
 from sgdoctor.launch.compose.reading import command_parts, engine_of
 from sgdoctor.launch.compose.repair import Repair, repairs
 from sgdoctor.launch.compose.scalars import written
-from sgdoctor.launch.compose.state import NoPlaceError, State, others_kept, tried, variable_reason
+from sgdoctor.launch.compose.state import NoPlaceError, State, others_changed, others_kept, tried, variable_reason
 from sgdoctor.launch.compose.texts import VariableError
 from sgdoctor.launch.flag_edits import WordEdit, with_edits
 from sgdoctor.launch.model import FlagTable
@@ -163,6 +163,7 @@ def _first_good(
     """The first way whose result has the words intended and leaves everything else as it is."""
     if part.value is None or part.value.file is not state.file:
         raise _elsewhere(part, change)
+    why = _NO_SAFE_PLACE
     try:
         for way, want in ways():
             after = tried(state, way)
@@ -172,11 +173,13 @@ def _first_good(
                 return after
             if (copied := _with_own_command(state, part, want)) is not None:
                 return copied
+            if names := ", ".join(others_changed(state, after)):
+                why = Text(f"it would change {names} as well", f"这样会同时改变 {names}")
     except CannotSpliceError:
         pass
     except VariableError as error:
         raise NoPlaceError(variable_reason(state.project, error, change)) from None
-    raise refusal(_NO_SAFE_PLACE, [change])
+    raise refusal(why, [change])
 
 
 def _elsewhere(part: CommandPart, change: Change) -> UserError:

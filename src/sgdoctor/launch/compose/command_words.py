@@ -23,7 +23,7 @@ from sgdoctor.launch.compose.nodes import is_in_flow, items_added, items_removed
 from sgdoctor.launch.compose.scalars import layer_of, written
 from sgdoctor.launch.compose.texts import VariableError, in_single_quotes, replaced_text
 from sgdoctor.launch.compose.values import Fields, Items, Text, Value
-from sgdoctor.launch.flag_edits import WordEdit
+from sgdoctor.launch.flag_edits import WordEdit, is_flag
 from sgdoctor.launch.shell import Splice
 
 _NEWLINE: Final = "\n"
@@ -183,10 +183,16 @@ def _list_splices(part: CommandPart, edit: WordEdit) -> list[Splice]:
             splices += items_removed(text, node, first + paired, edit.start + b)
         if extra := edit.words[c + paired : d]:
             at = first + paired
-            like = style_of(node.items[at - 1] if at else node.items[0] if node.items else None)
-            items = [written(new.replace("$", "$$"), like=like, in_flow=in_flow) for new in extra]
+            items = [written(new.replace("$", "$$"), like=_style_like(part, at, new), in_flow=in_flow) for new in extra]
             splices.append(items_added(text, node, at, items))
     return splices
+
+
+def _style_like(part: CommandPart, at: int, new: str) -> str:
+    """The style of the nearest item before that is a flag as ``new`` is, or a value as it is."""
+    before = [*reversed(part.words[:at]), *part.words[at:]]
+    alike = [word for word in before if is_flag(word.text) == is_flag(new)] or before
+    return style_of(alike[0].value.node) if alike else ""
 
 
 def _string_splices(part: CommandPart, edit: WordEdit) -> list[Splice]:

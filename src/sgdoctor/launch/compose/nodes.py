@@ -12,6 +12,7 @@ from sgdoctor.launch.shell import Splice
 
 _DASH: Final = re.compile(r"[ \t]*-[ \t]+")
 _BLANK: Final = re.compile(r"[ \t]*")
+_COMMA: Final = re.compile(r"[ \t]*,?[ \t]*\r?\n")
 # A new key goes behind one of these if it stands on one line: there people look for it.
 _BEHIND: Final = ("image", "container_name", "restart")
 
@@ -83,6 +84,10 @@ def items_removed(text: str, node: Sequence, start: int, end: int) -> list[Splic
     if not node.flow:
         taken = node.items[start:end]
         return [_lines_removed(text, _written_start(text, item), text_end(item, text)) for item in taken]
+    first, last = _written_start(text, node.items[start]), node.items[end - 1].end
+    own_lines = not text[line_start(text, first) : first].strip() and _COMMA.match(text, last)
+    if start and own_lines:
+        return [Splice(line_start(text, first), own_lines.end(), "")]
     spans = []
     if start:
         spans.append((node.items[start - 1].end, node.items[end - 1].end))

@@ -218,10 +218,10 @@ def _environment_problems(service: Service) -> Iterator[Problem]:
             elif name != name.strip():
                 yield Problem(
                     "blank-in-name",
-                    "error",
+                    "fatal",
                     Text(
-                        f"the blank before = is part of the name {name!r}",
-                        f"= 前的空格成了变量名 {name!r} 的一部分",
+                        f"there is a blank before = in the variable {name.strip()}; Compose refuses it",
+                        f"变量 {name.strip()} 的 = 前有空格；Compose 会拒绝",
                     ),
                     where,
                 )

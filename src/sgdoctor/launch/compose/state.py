@@ -79,6 +79,16 @@ def tried(state: State, way: SequenceABC[Splice]) -> State | None:
         return None
 
 
+def others_changed(before: State, after: State) -> list[str]:
+    """The other services that two projects say something else about."""
+    now = after.project.services
+    return [
+        name
+        for name, service in before.project.services.items()
+        if name != before.name and (name not in now or _plain(service, ()) != _plain(now[name], ()))
+    ]
+
+
 def others_kept(before: State, after: State, keys: Collection[str]) -> bool:
     """Whether two projects say the same but for some keys of the one service."""
     if list(before.project.services) != list(after.project.services):

@@ -50,12 +50,14 @@ def replaced_text(value: Text, start: int, end: int, new: str, word: shellwords.
         touched = [one for one in references if one.shown.start < shown[0] < one.shown.end]
     if touched:
         return _in_variable(value, touched, (start, end, new), word)
+    whole = word.text[:start] + new + word.text[end:] if word else new
     try:
-        inside = lowered(change, (*upper, interpolated.layer)) if upper else interpolated.layer.lowered(change)
+        if word and not whole:
+            raise CannotSpliceError  # Without quotes there would be no argument.
+        inside = lowered(change, (*upper, interpolated.layer))
     except CannotSpliceError:
         if word is None:
             raise
-        whole = word.text[:start] + new + word.text[end:]
         quoted = shellwords.quoted(whole, value.text[word.start : word.end])
         if any(one.shown.start < word.end and one.shown.end > word.start for one in references):
             raise VariableError(references[0]) from None

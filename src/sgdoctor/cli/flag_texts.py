@@ -53,6 +53,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "one": ("one value ({type})", "一个值（{type}）"),
     "many": ("one or more values ({type})", "一个或多个值（{type}）"),
     "decided": ("decided at start", "启动时决定"),
+    "at": ("{place}: ", "{place}："),
     "fine": ("nothing is wrong with these flags for SGLang {version}", "对 SGLang {version} 来说，这些参数没有问题"),
     "found": ("{count} problems for SGLang {version}", "对 SGLang {version} 来说有 {count} 个问题"),
     "found_one": ("1 problem for SGLang {version}", "对 SGLang {version} 来说有 1 个问题"),

@@ -271,7 +271,7 @@ def _print_problems(problems: Sequence["Problem"], schema: "Schema", lang: str, 
     canvas = Canvas(console_for(sys.stdout), lang)
     for problem in problems:
         severity = Styled(f"{say(lang, f'severity.{problem.severity}')}  ", style=_STYLES.get(problem.severity, "dim"))
-        where = f"{problem.where.in_language(lang)}: " if problem.where else ""
+        where = words(lang, "at", place=problem.where.in_language(lang)) if problem.where else ""
         canvas.line(canvas.styled(printable(where + hide(problem.title.in_language(lang)))), 0, severity)
         indent = severity.cell_len
         if problem.detail is not None:

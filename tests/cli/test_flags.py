@@ -1,0 +1,154 @@
+"""``sgdoctor flags`` on the command line."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from sgdoctor.cli.flag_texts import _TEXTS
+from sgdoctor.cli.main import main
+from tests.engines.flag_sources import ANNOTATED
+
+COMMAND = ["python3", "-m", "sglang.launch_server", "--model-path", "x"]
+
+
+@pytest.fixture(autouse=True)
+def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("LANG", "C")
+    return tmp_path / "data" / "sgdoctor" / "flags"
+
+
+def _package(folder: Path) -> Path:
+    for name, text in ANNOTATED.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_list_of_a_version(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["flags", "list", "radix", "--version", "v0.5.15"])
+
+    output = capsys.readouterr().out
+    assert code == 0
+    assert "--mamba-radix-cache-strategy" in output
+    assert output.endswith("6 flags of SGLang 0.5.15\n")
+
+
+def test_list_as_json_and_of_a_version_between_two_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["flags", "list", "--version", "0.5.6", "--format", "json"])
+
+    output = capsys.readouterr()
+    document = json.loads(output.out)
+    assert code == 0
+    assert (document["version"], document["exact"], len(document["flags"])) == ("0.5.5", False, 273)
+    assert "0.5.6 is not known; this is 0.5.5" in output.err
+
+
+def test_show_tells_what_a_flag_takes_and_its_names(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["flags", "show", "mamba_radix_cache_strategy", "--version", "0.5.15"])
+
+    assert code == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "--mamba-radix-cache-strategy",
+        "  takes     one value (str)",
+        "  choices   auto, no_buffer, extra_buffer, extra_buffer_lazy",
+        "  default   auto",
+        "  versions  0.5.14 and later",
+        "  formerly  --mamba-scheduler-strategy",
+    ]
+
+
+def test_show_of_a_flag_that_is_gone(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["flags", "show", "--version", "0.5.23", "--", "--disable-piecewise-cuda-graph"])
+
+    assert code == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "--disable-piecewise-cuda-graph",
+        "  versions   0.5.10.post1 to 0.5.19; not in 0.5.23",
+        "  successor  --cuda-graph-backend-prefill disabled",
+    ]
+
+
+def test_show_of_no_flag_at_all(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["flags", "show", "mem-fracton-static"])
+
+    assert code == 2
+    assert "did you mean --mem-fraction-static?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "last"),
+    [
+        ([*COMMAND, "--dtype", "bfloat16"], 0, "nothing is wrong with these flags for SGLang 0.5.15"),
+        ([*COMMAND, "--dtype", "bf16"], 3, "1 problem for SGLang 0.5.15"),
+        ([*COMMAND, "--mem-fraction", "0.9"], 0, "1 problem for SGLang 0.5.15"),
+        (["--model", "x", "--dtype", "bf16", "--port"], 3, "2 problems for SGLang 0.5.15"),
+        (["sglang serve --model x --dtype 'bf16'"], 3, "1 problem for SGLang 0.5.15"),
+        (["bash", "-c", "exec sglang serve --model x --dtype bf16"], 3, "1 problem for SGLang 0.5.15"),
+    ],
+)
+def test_check(words: list[str], code: int, last: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code == main(["flags", "check", "--version", "0.5.15", "--", *words])
+    assert last == capsys.readouterr().out.splitlines()[-1]
+
+
+def test_check_shows_place_reason_and_change(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["flags", "check", "--version", "0.5.15", "--lang", "zh", "--", *COMMAND, "--dtype", "bf16"])
+
+    assert capsys.readouterr().out.splitlines() == [
+        "致命  第 6 个词：`bf16` 不是 `--dtype` 的可选值",
+        "      可选值：auto, half, float16, bfloat16, float, float32。",
+        "      ↳ --dtype bfloat16",
+        "对 SGLang 0.5.15 来说有 1 个问题",
+    ]
+
+
+def test_check_as_json_hides_secrets(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*COMMAND, "--api-key", "first-key", "--api-key=second-key"]
+    main(["flags", "check", "--version", "0.5.15", "--format", "json", "--", *words])
+
+    output = capsys.readouterr().out
+    (problem,) = json.loads(output)["problems"]
+    assert (problem["id"], problem["severity"], problem["where"]) == ("flag-repeated", "error", "words 6, 8")
+    assert "first-key" not in output
+    assert "second-key" not in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "--", "ls", "-l"], "no SGLang command"),
+        (["check", "--", "vllm", "serve", "x"], "this starts vllm"),
+        (["check", "--", "sglang serve 'x"], "is not closed"),
+        (["check", "--version", "../x", "--", "--model", "x"], "../x is not a version"),
+        (["list", "zzz"], "has zzz in its name"),
+        (["add", "/no/such/file"], "there is no such file"),
+        (["add"], "give a wheel"),
+        (["add", "x", "--image", "y"], "only one"),
+    ],
+)
+def test_bad_use(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["flags", *arguments]) == 2
+    errors = capsys.readouterr().err
+    assert len(errors.splitlines()) == 1
+    assert message in errors
+
+
+def test_add_and_use_a_version(tmp_path: Path, own_data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    package = _package(tmp_path / "source")
+
+    assert main(["flags", "add", str(package)]) == 2
+    assert "say their version" in capsys.readouterr().err
+    assert main(["flags", "add", str(package), "--version", "v0.6.0"]) == 0
+    assert capsys.readouterr().out == f"SGLang 0.6.0: 15 flags, kept in {own_data_folder / '0.6.0.json'}\n"
+    assert main(["flags", "check", "--", "--model", "x", "--phase", "ful"]) == 3
+    assert capsys.readouterr().out.splitlines()[-1] == "1 problem for SGLang 0.6.0"
+
+
+def test_both_languages_fill_in_the_same_names() -> None:
+    for key, (english, chinese) in _TEXTS.items():
+        assert set(re.findall(r"{(\w+)}", english)) == set(re.findall(r"{(\w+)}", chinese)), key
+        assert re.search(r"[\u4e00-\u9fff]", chinese) or key == "at", key

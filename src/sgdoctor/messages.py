@@ -130,7 +130,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "fix.origin.command": ("command", "命令"),
     "fix.origin.log": ("launch as the log shows it", "日志中显示的启动参数"),
     "fix.log": ("log: {name}", "日志：{name}"),
-    "fix.explain": ("sgdoctor explain {rule}", "sgdoctor explain {rule}"),
+    "fix.explain": ("more: sgdoctor explain {rule}", "详见 sgdoctor explain {rule}"),
     "fix.problems": ("Wrong as written", "写法上的问题"),
     "fix.changes": ("What to change", "要改什么"),
     "fix.no_changes": ("Nothing that could be changed here.", "这里没有可以改动的内容。"),

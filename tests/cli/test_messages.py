@@ -6,7 +6,9 @@ from pathlib import Path
 from sgdoctor.diagnosis.model import State
 from sgdoctor.diagnosis.wording import PHASES, state_label
 from sgdoctor.engines.base import PhaseName
+from sgdoctor.fixes.model import Basis
 from sgdoctor.launch.change import KINDS, Change
+from sgdoctor.launch.model import Origin
 from sgdoctor.messages import MESSAGES, language, say
 from sgdoctor.report.wording import change_text
 from sgdoctor.rules.model import Confidence, Severity
@@ -30,7 +32,10 @@ def test_every_message_is_used_and_every_used_message_exists() -> None:
         for folder in ("cli", "report", "diagnosis")
         for path in (Path(__file__).parents[2] / "src" / "sgdoctor" / folder).glob("*.py")
     )
-    built = ("severity.", "confidence.", "safety.", "change.", "help.", "diagnose.", "metavar.")
+    built = (
+        *("severity.", "confidence.", "safety.", "change.", "help.", "diagnose.", "metavar.", "basis."),
+        *("fix.origin.", "fix.memory."),
+    )
 
     unused = [key for key in MESSAGES if f'"{key}"' not in source and not key.startswith(built)]
 
@@ -45,6 +50,10 @@ def test_every_name_of_the_model_has_its_words() -> None:
             assert say(lang, f"confidence.{confidence.value}")
         for safety in ("safe", "unsafe", "manual"):
             assert say(lang, f"safety.{safety}")
+        for basis in Basis:
+            assert say(lang, f"basis.{basis.value}")
+        for origin in Origin:
+            assert say(lang, f"fix.origin.{origin.value}")
         for kind in KINDS:
             assert change_text(Change(kind, "NAME", "1"), lang)
     assert set(PHASES) == set(PhaseName)

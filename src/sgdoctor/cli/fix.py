@@ -25,8 +25,13 @@ def configure(parser: "Parser") -> None:
     parser.dashed_values = frozenset({"--set", "--unset"})
     parser.add_argument("target", nargs="*", metavar="TARGET", help=say(lang, "fix.target"))
     parser.add_argument("--from", dest="log", metavar="LOG", help=say(lang, "fix.from"))
-    for name, metavar in (("choose", "FIX"), ("set", "FLAG=VALUE"), ("unset", "FLAG"), ("env", "NAME=VALUE")):
-        parser.add_argument(f"--{name}", metavar=metavar, action="append", default=[], help=say(lang, f"fix.{name}"))
+    for name, metavar, key in (
+        ("choose", "FIX", "fix.choose"),
+        ("set", "FLAG=VALUE", "fix.set"),
+        ("unset", "FLAG", "fix.unset"),
+        ("env", "NAME=VALUE", "fix.env"),
+    ):
+        parser.add_argument(f"--{name}", metavar=metavar, action="append", default=[], help=say(lang, key))
     parser.add_argument("--write", metavar="FILE", nargs="?", const=_IN_PLACE, help=say(lang, "fix.write"))
     parser.add_argument("--version", metavar="VERSION", help=say(lang, "fix.version"))
     parser.add_argument("--format", choices=FORMATS, default="text", help=say(lang, "fix.format"))

@@ -206,6 +206,7 @@ def test_one_mistake(version: str, flags: str, expected: tuple[object, ...]) -> 
         ("0.5.15", "--cuda-graph-bs-decode 1 2 4 8 --json-model-override-args '{\"a\": 1}'"),
         ("0.5.15", "--chunked-prefill-size -1 --base-gpu-id 1"),
         ("0.5.23", "--pp-size 2 --enable-dynamic-chunking"),
+        ("0.5.15", "--port '$PORT' --dtype '${DTYPE:-auto}' --json-model-override-args '$JSON'"),
     ],
 )
 def test_nothing_is_wrong(version: str, flags: str) -> None:

@@ -122,6 +122,9 @@ def _known(given: Given, option: Option, name: str, schema: Schema) -> Iterator[
 
 def _value(given: Given, option: Option, value: str) -> Problem | None:
     """A value that cannot be read, or is not one of the choices."""
+    if "$" in value:
+        # A variable that only the shell or Compose knows.
+        return None
     where = place_of(given.start)
     try:
         read = read_value(option, value)

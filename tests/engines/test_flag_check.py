@@ -253,6 +253,8 @@ def test_flags_alone_and_help() -> None:
     assert [problem.id for problem in check_flags(["--dtype", "auto"], 0, schema("0.5.15"))] == ["flag-missing"]
     assert check_flags(["--help"], 0, schema("0.5.15")) == ()
     assert check_flags(["--config", "a.yaml"], 0, schema("0.5.15")) == ()
+    assert check_flags([*_words("--dtype auto"), "$@"], START, schema("0.5.15")) == ()
+    assert check_flags([], 0, schema("0.5.15")) == ()
 
 
 @pytest.mark.parametrize(

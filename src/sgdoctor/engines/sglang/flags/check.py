@@ -48,6 +48,8 @@ def check_flags(
     Returns:
         In the order of the words; those of several flags at last.
     """
+    if not words:
+        return ()
     if _is_serve(words, start):
         schema = replace(schema, options=(*schema.options, _MODEL_TYPE))
     settings = Settings(words, start, schema, facts)
@@ -234,6 +236,8 @@ def _stray(settings: Settings) -> Iterator[tuple[int, Problem]]:
         stray = stray[1:]
     for index in stray:
         word = words[index]
+        if "$" in word:
+            continue
         before = next((one for one in reversed(settings.given) if one.end <= index), None)
         problem = Problem(
             "word-stray",
@@ -252,7 +256,8 @@ def _stray(settings: Settings) -> Iterator[tuple[int, Problem]]:
 
 
 def _missing(settings: Settings) -> Iterator[Problem]:
-    if _HELP & {given.flag for given in settings.given}:
+    # A word such as `"$@"` may stand for any number of flags.
+    if _HELP & {given.flag for given in settings.given} or any(word.startswith("$") for word in settings.words):
         return
     for option in settings.schema.options:
         if option.required and not settings.has(option.dest) and "--config" not in settings.words:

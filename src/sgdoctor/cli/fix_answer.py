@@ -62,7 +62,7 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
         raise _nothing_to_edit(document)
     beside = target.file.path.absolute().parent if target.file is not None else Path.cwd()
     folder = model_folder(launch, table, beside)
-    script, patches = _patches(verdict, launch, folder, beside)
+    script, patches = _patches(verdict, launch, folder, beside, arguments.choose)
     written = [problem for problem in document.problems if not _is_refuted(problem, facts)]
     problems = (*written, *(_check(launch, table, facts) if launch.origin is not Origin.LOG else ()), *script)
     known = Knowledge(
@@ -76,6 +76,7 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
     )
     plan = plan_for(document, known, Wishes(tuple(arguments.choose), tuple(asked_for)))
     return Answer(
+        note=_nearest(version, table),
         target=target.name,
         document=document,
         plan=plan,
@@ -88,7 +89,7 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
 
 
 def _patches(
-    verdict: Verdict | None, launch: Launch, folder: ModelFolder | None, beside: Path
+    verdict: Verdict | None, launch: Launch, folder: ModelFolder | None, beside: Path, chosen: Sequence[str]
 ) -> tuple[tuple[Problem, ...], Patches]:
     """What is wrong with the script that starts the engine, and what takes its place and that of other patches."""
     facts = {name: fact.value for name, fact in verdict.facts.items()} if verdict is not None else {}
@@ -108,8 +109,9 @@ def _patches(
         **versions,
     )
     broken = any(problem.severity in _BAD for problem in problems)
+    intended = intended_patches(text) if text else ()
     try:
-        return problems, patches_for(verdict, site, intended_patches(text) if text else (), script_is_broken=broken)
+        return problems, patches_for(verdict, site, intended, script_is_broken=broken, chosen=chosen)
     except UserError:  # the config.json is none: the diagnosis says so
         return problems, NO_PATCHES
 
@@ -157,6 +159,17 @@ def _version(given: str | None, facts: Mapping[str, Any], image: str | None) -> 
             return str(facts[name])
     named = _IMAGE_VERSION.search(image or "")
     return named["version"] if named else ""
+
+
+def _nearest(version: str, table: Schema) -> Text | None:
+    """That the flags of another version stand for those of this one."""
+    if not version or table.exact:
+        return None
+    return Text(
+        f"The flags of {version} are not known; those of {table.version} were taken. "
+        "sgdoctor flags add --image IMAGE reads them from an image.",
+        f"未知 {version} 的参数，采用了 {table.version} 的参数。sgdoctor flags add --image 镜像 可从镜像中读取。",
+    )
 
 
 def _shown(path: Path) -> str:

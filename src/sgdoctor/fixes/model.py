@@ -133,6 +133,7 @@ class Answer:
         log: name of that log; empty without one.
         flags: of the version that was assumed.
         version: that version; empty if none is known.
+        note: a reservation about all of this; None if there is none.
     """
 
     target: str
@@ -143,3 +144,4 @@ class Answer:
     verdict: Verdict | None = None
     log: str = ""
     version: str = ""
+    note: Text | None = None

@@ -1,6 +1,7 @@
 """Patches as steps of a plan: instead of a launch script that patches libraries, and against what the log shows."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -8,7 +9,8 @@ from sgdoctor.diagnosis.model import Diagnosis, Verdict
 from sgdoctor.fixes.model import Basis, Step, WrittenFile
 from sgdoctor.launch.change import Change
 from sgdoctor.patches.model import PatchKind, PatchPlan, PatchSite
-from sgdoctor.patches.plan import patch_plans
+from sgdoctor.patches.plan import combined, patch_plans
+from sgdoctor.patterns import lazy_pattern
 from sgdoctor.texts import Text
 
 _KINDS: Final = {
@@ -19,6 +21,9 @@ _KINDS: Final = {
 }
 """By the rule that says what is to be put right."""
 _RULES: Final = {PatchKind.LAYER_TYPES: "SGL204", PatchKind.MODEL_TYPE: "SGL207"}
+_REGISTERED: Final = lazy_pattern(
+    r"[\'\"]([a-z][a-z0-9_]{1,60})[\'\"] is already (?:used by a Transformers|registered)"
+)
 _STOCK: Final = Step(
     id="stock-command",
     changes=(Change("docker.command", "", "python3 -m sglang.launch_server"),),
@@ -35,19 +40,33 @@ class Patches(NamedTuple):
     Attributes:
         steps: the best way for each thing.
         others: the other ways.
-        files: by the id of the step that needs them.
+        plans: by the id of the step.
+        folder: of the files that they need, from that of the document.
     """
 
     steps: tuple[Step, ...] = ()
     others: tuple[Step, ...] = ()
-    files: Mapping[str, tuple[WrittenFile, ...]] = MappingProxyType({})
+    plans: Mapping[str, PatchPlan] = MappingProxyType({})
+    folder: str = ""
+
+    def files(self, steps: Iterable[Step]) -> tuple[WrittenFile, ...]:
+        """The files that ``steps`` need; what is to run at start-up becomes one file."""
+        plans = [self.plans[step.id] for step in steps if step.id in self.plans]
+        why = {file.name: plan.verify for plan in plans for file in plan.files}
+        files, _ = combined(plans)
+        return tuple(WrittenFile(f"{self.folder}/{file.name}", file.content, why[file.name]) for file in files)
 
 
 NO_PATCHES: Final = Patches()
 
 
 def patches_for(
-    verdict: Verdict | None, site: PatchSite, intended: Collection[PatchKind], *, script_is_broken: bool
+    verdict: Verdict | None,
+    site: PatchSite,
+    intended: Collection[PatchKind],
+    *,
+    script_is_broken: bool,
+    chosen: Collection[str] = (),
 ) -> Patches:
     """What takes the place of patches in code.
 
@@ -56,28 +75,41 @@ def patches_for(
         site: where they have to work.
         intended: what a launch script was meant to put right.
         script_is_broken: whether that script cannot do so.
+        chosen: ids of steps that the user prefers.
+
+    Raises:
+        UserError: ``site.config`` is no config.json.
     """
     diagnoses = verdict.diagnoses if verdict else ()
     seen = {_KINDS[one.rule.id]: one for one in diagnoses if one.rule.id in _KINDS}
-    kinds = dict.fromkeys([*seen, *(intended if script_is_broken else ())])
     steps: list[Step] = [_STOCK] if script_is_broken else []
     others: list[Step] = []
-    files: dict[str, tuple[WrittenFile, ...]] = {}
-    for kind in kinds:
-        for place, plan in enumerate(_doable(kind, site)):
-            step = _step(plan, seen.get(kind))
-            (others if place else steps).append(step)
-            files[step.id] = tuple(_files(plan, site))
-    return Patches(tuple(steps), tuple(others), files)
+    plans: dict[str, PatchPlan] = {}
+    for kind in dict.fromkeys([*seen, *(intended if script_is_broken else ())]):
+        found = seen.get(kind)
+        here = replace(site, model_type=_model_type(found)) if kind is PatchKind.MODEL_TYPE else site
+        doable = {_id(plan): plan for plan in patch_plans(kind, here) if plan.safety != "manual"}
+        ways = [_step(plan, found) for plan in doable.values()]
+        ways.sort(key=lambda way: way.id not in chosen)
+        steps += ways[:1]
+        others += ways[1:]
+        plans |= doable
+    return Patches(tuple(steps), tuple(others), plans, site.folder)
 
 
-def _doable(kind: PatchKind, site: PatchSite) -> list[PatchPlan]:
-    return [plan for plan in patch_plans(kind, site) if plan.safety != "manual"]
+def _id(plan: PatchPlan) -> str:
+    return f"{plan.kind.value}-{plan.means.value}"
+
+
+def _model_type(seen: Diagnosis | None) -> str | None:
+    """The name that is registered twice, as the log quotes it."""
+    texts = (evidence.text for evidence in (seen.evidence if seen else ()))
+    return next((found[1] for text in texts if (found := _REGISTERED.search(text))), None)
 
 
 def _step(plan: PatchPlan, seen: Diagnosis | None) -> Step:
     return Step(
-        id=f"{plan.kind.value}-{plan.means.value}",
+        id=_id(plan),
         changes=plan.changes,
         basis=Basis.FOUND if seen else Basis.WRITTEN,
         title=plan.why,
@@ -86,8 +118,3 @@ def _step(plan: PatchPlan, seen: Diagnosis | None) -> Step:
         effect=plan.effect,
         rule=seen.rule.id if seen else _RULES[plan.kind],
     )
-
-
-def _files(plan: PatchPlan, site: PatchSite) -> Iterator[WrittenFile]:
-    for file in plan.files:
-        yield WrittenFile(f"{site.folder}/{file.name}", file.content, plan.verify)

@@ -190,7 +190,8 @@ class _Maker:
 
     def _accept(self, step: Step) -> None:
         fresh = self._fresh(step)
-        if fresh:
+        # Two patches at start-up are one file: the second one changes nothing more in the launch.
+        if fresh or step.id in self._known.patches.plans:
             self.steps.append(replace(step, changes=fresh))
             self._taken |= {self._key(change): change for change in fresh}
             self.launch = changed(self.launch, fresh, self._known.flags)
@@ -270,7 +271,7 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
         alternatives=tuple(maker.alternatives),
         left=tuple(left),
         warnings=tuple(warned.text for warned in solved.warnings) if solved else (),
-        files=tuple(file for step in steps for file in known.patches.files.get(step.id, ())),
+        files=known.patches.files(steps),
         refused=refused,
     )
 

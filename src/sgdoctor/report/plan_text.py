@@ -78,6 +78,8 @@ class _Sheet(Canvas):
         if answer.log and answer.log != answer.target:
             parts.append(say(self.lang, "fix.log", name=self._safe(answer.log)))
         self.line(Styled(f" {self.glyphs.dot} ".join(parts), style="dim"))
+        if answer.note is not None:
+            self.line(self.styled(self._text(answer.note), "dim"))
 
     def _version(self) -> str:
         """The version; what the log only narrows down is called a guess."""

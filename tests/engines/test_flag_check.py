@@ -133,6 +133,7 @@ def _summary(problem: Problem) -> tuple[str, str, str | None, tuple[tuple[str, s
                 (("flag.unset", "--mem-fracton-static", None), ("flag.set", "--mem-fraction-static", "0.9")),
             ),
         ),
+        ("0.5.15", "--enable-mla", ("flag-misspelled", "word 6", "SGL106", ())),
         (
             "0.5.15",
             "--xyzzy-plugh 1",

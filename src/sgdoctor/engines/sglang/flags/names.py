@@ -1,6 +1,7 @@
 """What is wrong with the name of a flag: not there, gone, too new, of another engine, shortened, deprecated."""
 
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from typing import Final
 
 from sgdoctor.engines.sglang.flags.model import Option, Schema
@@ -14,6 +15,8 @@ from sgdoctor.launch.model import Arity, Problem
 from sgdoctor.texts import Text
 
 _FEW: Final = 12
+# `--enable-mla`, which is gone, is as much as 0.88 like `--enable-lora`.
+_SURE: Final = 0.9
 
 
 def unknown_flag(given: Given, schema: Schema) -> Problem:
@@ -68,7 +71,7 @@ def unknown_flag(given: Given, schema: Schema) -> Problem:
                 f"没有参数 `{flag}`；是否想写 `{placed.suggestion}`？",
             ),
             where,
-            renaming(given, (placed.suggestion, None), schema),
+            renaming(given, (placed.suggestion, None), schema) if _surely(flag, placed.suggestion) else (),
             rule="SGL106",
         )
     return Problem(
@@ -190,6 +193,11 @@ def _foreign(given: Given, placed: Placed, schema: Schema, severity: str) -> Pro
         renaming(given, (ours, None), schema) if ours else (Change("flag.unset", given.flag),),
         rule="SGL102",
     )
+
+
+def _surely(flag: str, suggestion: str) -> bool:
+    """Whether a flag is so much like another that it is changed, and not only asked about."""
+    return SequenceMatcher(None, flag, suggestion).ratio() >= _SURE
 
 
 def _last_seen(placed: Placed) -> Text | None:

@@ -40,6 +40,9 @@ class PrivatePodman(Engine):
             raise CannotStartError("not root")
         super().__init__("podman.sock", "libpod_parent")
         (self.folder / "containers.conf").write_text(CONFIGURATION)
+        (self.folder / "storage.conf").write_text(
+            f'[storage]\ndriver = "vfs"\ngraphroot = "{self.folder}/data"\nrunroot = "{self.folder}/run"\n'
+        )
 
     def start(self) -> None:
         """Start the service and wait until it answers.
@@ -53,7 +56,10 @@ class PrivatePodman(Engine):
             *("--storage-driver", "vfs", "--cgroup-manager", "cgroupfs", "--runtime", "runc"),
             *("system", "service", "--time", "0", self.url),
         ]
-        environment = os.environ | {"CONTAINERS_CONF": f"{self.folder}/containers.conf"}
+        environment = os.environ | {
+            "CONTAINERS_CONF": f"{self.folder}/containers.conf",
+            "CONTAINERS_STORAGE_CONF": f"{self.folder}/storage.conf",
+        }
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 command,

@@ -20,21 +20,36 @@ def continued_lines(text: str, report: Report) -> list[tuple[str, int]]:
     A line that begins with a flag belongs to the command before it: no command has such a name. Comments inside a
     command are moved in front of it.
     """
-    joiner = _Joiner([line.removesuffix("\r") for line in text.split("\n")], report)
-    lines = joiner.lines()
+    source = text.split("\n")
+    lines = _Joiner([line.removesuffix("\r") for line in source], report).lines()
     if "\\\r\n" in text:
-        for number, line in enumerate(text.split("\n"), start=1):
+        for number, line in enumerate(source, start=1):
             if line.endswith("\\\r"):
                 report("windows-line-ends", number)
-    elif "\r" in text:
-        ends = [line[len(line.rstrip("\r")) :] for line in text.split("\n")]
-        return [(line + ends[number - 1], number) for line, number in lines]
-    return lines
+        return lines
+    return [(_with_its_end(line, source[number - 1]), number) for line, number in lines]
+
+
+def _with_its_end(line: str, written: str) -> str:
+    """A line with the carriage return that it had, unless it has been given a backslash."""
+    kept = written.endswith("\r") and (line == written[:-1] or not line.endswith("\\"))
+    return f"{line}\r" if kept else line
 
 
 @dataclass(slots=True)
 class _Joiner:
-    """Goes over the lines once; ``start`` is where the command of the present line begins in ``done``."""
+    """Goes over the lines once.
+
+    Attributes:
+        source: the lines.
+        report: takes what is put right.
+        done: the lines as they were meant.
+        start: index in ``done`` where the command of the present line begins.
+        quote: that is open at the end of the line before.
+        continued: whether the line before ends with a backslash.
+        code: whether the line before is nothing but (part of) a command.
+        here: the end of the here-document that the line stands in.
+    """
 
     source: Sequence[str]
     report: Report
@@ -42,6 +57,7 @@ class _Joiner:
     start: int = 0
     quote: str = ""
     continued: bool = False
+    code: bool = False
     here: str | None = None
 
     def lines(self) -> list[tuple[str, int]]:
@@ -60,25 +76,33 @@ class _Joiner:
         if self.continued and not line.strip() and self._flag_follows(index):
             self.report("blank-line-in-command", number)
             return
-        if self.continued and line.lstrip().startswith("#") and (line.endswith("\\") or self._flag_follows(index)):
+        comment = line.lstrip().startswith("#")
+        follows = self._flag_follows(index)
+        if not self.continued and (_FLAG_LINE.match(line) or (comment and self._flag_follows(index, at_once=True))):
+            self._join()
+        if self.continued and comment and (line.endswith("\\") or follows):
             self.report("comment-in-command", number)
             self._move_up(line.strip(), number)
             return
-        if not self.continued and _FLAG_LINE.match(line) and self.done and self.done[-1][0].strip():
-            previous, at = self.done[-1]
-            self.report("no-backslash", at)
-            self.done[-1] = (f"{previous.rstrip()} \\", at)
-            self.continued = True
         if not self.continued:
             self.start = len(self.done)
-        self._take(line, number, flag_follows=self._flag_follows(index))
+        self._take(line, number, flag_follows=follows)
+
+    def _join(self) -> None:
+        """Puts a backslash behind the line before, if that is (the rest of) a command."""
+        line, number = self.done[-1] if self.done else ("", 0)
+        if line.strip() and self.code:
+            self.report("no-backslash", number)
+            self.done[-1] = (f"{line.rstrip()} \\", number)
+            self.continued = True
 
     def _take(self, line: str, number: int, *, flag_follows: bool = False) -> None:
         """Adds a line, or what was meant by it."""
         comment, quote = _scan(line, self.quote)
         code = line if comment is None else line[:comment]
         if not quote and flag_follows and code.strip():
-            if comment is not None and (code.rstrip().endswith("\\") or line.endswith("\\")):
+            adjacent = _FLAG_LINE.match(self.source[number]) is not None
+            if comment is not None and (adjacent or code.rstrip().endswith("\\") or line.endswith("\\")):
                 self.report("comment-in-command", number)
                 self._move_up(line[comment:].removesuffix("\\").rstrip(), number)
                 line, comment = f"{code.rstrip().removesuffix(chr(92)).rstrip()} \\", None
@@ -88,19 +112,24 @@ class _Joiner:
         here = _HERE.search(code) if not quote else None
         self.here = here[2] if here else None
         self.quote = quote
-        self.continued = not quote and comment is None and _CONTINUED.search(line) is not None
+        self.code = not quote and comment is None and here is None
+        self.continued = self.code and _CONTINUED.search(line) is not None
         self.done.append((line, number))
 
     def _move_up(self, comment: str, number: int) -> None:
         self.done.insert(self.start, (comment, number))
         self.start += 1
 
-    def _flag_follows(self, index: int) -> bool:
-        """Whether the next lines go on with flags of the same command; empty ones and comments are passed over."""
+    def _flag_follows(self, index: int, *, at_once: bool = False) -> bool:
+        """Whether the next lines go on with flags of the same command; empty ones and comments are passed over.
+
+        Lines with a backslash may come before the flags, unless they have to come ``at_once``.
+        """
         for line in self.source[index + 1 :]:
             if _FLAG_LINE.match(line):
                 return True
-            if line.strip() and not line.lstrip().startswith("#") and not line.rstrip().endswith("\\"):
+            passed_over = not line.strip() or line.lstrip().startswith("#")
+            if not passed_over and (at_once or not line.rstrip().endswith("\\")):
                 return False
         return False
 

@@ -142,7 +142,8 @@ def _set_gpus(command: DockerCommand, change: Change) -> Iterator[Splice]:
         yield from _set_env(command, Change("env.set", "NVIDIA_VISIBLE_DEVICES", _visible(wanted)))
         return
     rest = gpu_fields(option.value)[1] if option and option.value else []
-    value = ",".join([gpus_text(wanted) or "all", *rest])
+    kept = [f'"{field}"' if "," in field else field for field in rest]
+    value = ",".join([gpus_text(wanted) or "all", *kept])
     yield _with_value(command, option, "--gpus", value)
 
 

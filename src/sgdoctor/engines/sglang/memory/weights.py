@@ -3,13 +3,13 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 from sgdoctor.engines.sglang.memory.pools import GIB
+from sgdoctor.engines.sglang.memory.safetensors import HeaderError, read_header
 
-_LARGEST_HEADER: Final = 100 << 20
-"""The format allows no larger header (safetensors, `MAX_HEADER_SIZE`)."""
-_INDEX: Final = "model.safetensors.index.json"
+INDEX: Final = "model.safetensors.index.json"
+"""Which file of a model holds which tensor."""
 
 
 class WeightsError(ValueError):
@@ -33,7 +33,7 @@ def weights_of(folder: Path) -> float | None:
 
 def _files(folder: Path) -> Iterator[Path]:
     try:
-        index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
+        index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
         names = {name for name in index["weight_map"].values() if isinstance(name, str) and "/" not in name}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         names = set()
@@ -42,20 +42,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _tensor_bytes(file: Path) -> int:
-    """Bytes of all tensors of one file: the end of the last one."""
     try:
-        with file.open("rb") as stream:
-            header = _header(stream)
-        return max((entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"), default=0)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        return read_header(file).data_bytes
+    except (OSError, HeaderError) as error:
         raise WeightsError(f"{file.name}: {error}") from error
-
-
-def _header(stream: BinaryIO) -> dict[str, dict[str, list[int]]]:
-    length = int.from_bytes(stream.read(8), "little")
-    if not 0 < length <= _LARGEST_HEADER:
-        raise ValueError("no safetensors header")
-    header = json.loads(stream.read(length))
-    if not isinstance(header, dict):
-        raise ValueError("no safetensors header")  # noqa: TRY004 - wrong content of a file, not a wrong type in code
-    return header

@@ -149,7 +149,7 @@ def _with_left(found: Prediction, start: Start, chosen: Chosen, kv_gib: float) -
     """What stays free, and how the start ends if that cannot be enough."""
     shape, settings = start.shape, start.settings
     used = start.weights_gib + (found.state_gib or 0.0) + kv_gib
-    table = costs.request_table(found.max_running_requests, found.context or found.kv_tokens, settings.draft_tokens)
+    table = costs.request_table(found.max_running_requests, found.context, settings.draft_tokens)
     pools = costs.rounding(shape).plus(table).taken_from(start.card.free_gib - used)
     after = costs.after_pools(chosen, settings, shape, start.measured, small_card=start.card.small)
     left = Range(pools.low - after.high, pools.high - after.low, after.reason or pools.reason)

@@ -290,7 +290,7 @@ def test_variables_of_the_command_itself_are_edited_there() -> None:
     result = after(document, Change("env.set", "A", "2"), Change("env.unset", "B"), Change("env.set", "C", "3"))
 
     assert {"A": "1", "B": "1"} == document.launch.env
-    assert "docker run -e A=0 -e C=3 sglang bash -c 'export ; A=2 sglang serve --a'" == result
+    assert "docker run -e A=0 -e C=3 sglang bash -c 'unset B; A=2 sglang serve --a'" == result
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The engine's launch in a command: directly, behind wrappers, or in the script of a shell; read and edited."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -23,6 +24,8 @@ from sgdoctor.launch.script import (
 from sgdoctor.launch.shell import Splice, Word, line_of, quoted, spliced, words
 from sgdoctor.texts import Text
 
+_EXPORT: Final = re.compile(r"\bexport[ \t]+\Z")
+_COMMAND_END: Final = re.compile(r"[ \t]*(?:[\r\n;&|)]|\Z)")
 _YES: Final = Editable(EditState.YES)
 
 
@@ -341,6 +344,10 @@ def _notes(arguments: Sequence[Word]) -> list[Text]:
 def _assignment_splice(source: str, word: Word, change: Change) -> Splice:
     if change.kind == "env.set":
         return Splice(word.start, word.end, quoted(f"{change.name}={change.value or ''}", word.raw))
+    alone = _EXPORT.search(source, 0, word.start)
+    if alone and _COMMAND_END.match(source, word.end):
+        # `export` without a name would print every variable.
+        return Splice(alone.start(), word.end, f"unset {change.name}")
     end = word.end
     while end < len(source) and source[end] in " \t":
         end += 1

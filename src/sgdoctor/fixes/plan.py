@@ -169,16 +169,25 @@ class _Maker:
         if remedies and not knows:
             for remedy in remedies:
                 self.take(remedy)
-        elif solution is not None:
+        elif solution is not None and not self._is_refuted():
             seen = remedies[0] if remedies else None
             ways = ways_of(solution, seen)
             wanted = (way for way in ways if way.step.id in chosen)
-            advised = (way for way in ways if way.advised) if solution.outcome is not Outcome.FITS else ()
+            fails = seen is not None or (solution.now is not None and solution.now.failure is not None)
+            advised = (way for way in ways if way.advised and fails and knows)
             best = next(iter([*wanted, *advised]), None)
             if best is not None:
                 self.add((best.step,))
             self.offer(way.step for way in ways if way is not best)
         self.after = solve(self.launch) if solve is not None else None
+
+    def _is_refuted(self) -> bool:
+        """Whether the start that was seen served with memory settings that, as computed, would not do."""
+        verdict = self._known.verdict
+        served = verdict is not None and "ready" in verdict.facts
+        return (
+            served and self.before is not None and self.before.now is not None and self.before.now.failure is not None
+        )
 
     def _goes(self, step: Step) -> bool:
         """Whether a step contradicts none before it, and leads to no complaint of the engine that is not there now."""

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Document, FlagTable, Launch
+from sgdoctor.preflight.models.folder import ModelFolder
 from sgdoctor.texts import Text
 
 
@@ -132,13 +134,6 @@ class ImageFacts:
     packages: dict[str, str] = field(default_factory=dict)
 
 
-class ModelFolder(Protocol):
-    """A model on disk, as the model checks read it (``preflight.model_folder``)."""
-
-    path: str
-    config: dict[str, Any] | None
-
-
 @dataclass(frozen=True, slots=True)
 class Situation:
     """Everything that checks may look at. They ask nobody else.
@@ -153,6 +148,7 @@ class Situation:
         version: of SGLang; None if unknown.
         flags: flags of that version.
         answers: results of probes that were allowed to start something (``--deep``), by name.
+        beside: folder of this machine that relative paths of the launch start from.
     """
 
     host: HostFacts
@@ -164,6 +160,7 @@ class Situation:
     version: str | None = None
     flags: FlagTable | None = None
     answers: dict[str, str] = field(default_factory=dict)
+    beside: Path = Path()
 
 
 class Check(Protocol):

@@ -1,0 +1,1 @@
+"""A model on disk: where it is, what its files say, and which of them are not whole."""

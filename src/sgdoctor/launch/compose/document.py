@@ -5,6 +5,7 @@ from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence as SequenceABC
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
@@ -21,6 +22,10 @@ from sgdoctor.launch.typography import REPAIR
 from sgdoctor.texts import Text
 
 
+_OF_FLAGS: Final = frozenset({"flag.set", "flag.unset"})
+_PROGRAM: Final = "docker.command"
+
+
 @dataclass(frozen=True, slots=True)
 class ComposeDocument:
     """A service of compose files.
@@ -35,6 +40,7 @@ class ComposeDocument:
         service: its name.
         project: all files together.
         file_name: of the file that has to be edited.
+        blocked: whether nothing at all can be edited, and not only the flags.
     """
 
     name: str
@@ -46,6 +52,7 @@ class ComposeDocument:
     service: str
     project: Project = field(repr=False)
     file_name: str = field(repr=False)
+    blocked: bool = False
 
     def edited(self, changes: SequenceABC[Change], flags: FlagTable) -> Edited:
         """The file with ``changes`` made and nothing else changed.
@@ -56,14 +63,16 @@ class ComposeDocument:
         Raises:
             UserError: the command cannot be edited safely, or a value is not one of its kind.
         """
-        if self.editable.state is EditState.NO and self.editable.why is not None:
+        kinds = {change.kind for change in changes}
+        asks_for_flags = bool(kinds & _OF_FLAGS) and _PROGRAM not in kinds
+        if self.editable.why and self.editable.state is EditState.NO and (self.blocked or asks_for_flags):
             raise refusal(self.editable.why, changes)
         state = State(self.project, self.service, self.file_name)
         left: list[tuple[Change, Text]] = []
         if changes:
             state = repaired(state)
         # The program first: flags have their place behind it.
-        for change in sorted(changes, key=lambda one: one.kind != "docker.command"):
+        for change in sorted(changes, key=lambda one: one.kind != _PROGRAM):
             if change == REPAIR:
                 continue
             try:
@@ -109,6 +118,7 @@ def open_compose(
         service=chosen.name,
         project=project,
         file_name=file.name,
+        blocked=_blocking(project) is not None,
     )
 
 
@@ -146,30 +156,30 @@ def _chosen(project: Project, name: str | None) -> Service:
     )
 
 
-def _editable(project: Project, service: Service, parts: tuple[CommandPart, CommandPart]) -> Editable:
+def _blocking(project: Project) -> Text | None:
+    """Why nothing can be edited."""
     for file in project.files:
         for key, first, again in duplicate_keys(file):
-            return Editable(
-                EditState.NO,
-                Text(
-                    f"{file.name} has `{key}` twice (lines {first} and {again}), which Compose refuses",
-                    f"{file.name} 中 `{key}` 出现了两次（第 {first} 行和第 {again} 行），Compose 会拒绝",
-                ),
+            return Text(
+                f"{file.name} has `{key}` twice (lines {first} and {again}), which Compose refuses",
+                f"{file.name} 中 `{key}` 出现了两次（第 {first} 行和第 {again} 行），Compose 会拒绝",
             )
+    return None
+
+
+def _editable(project: Project, service: Service, parts: tuple[CommandPart, CommandPart]) -> Editable:
+    if why := _blocking(project):
+        return Editable(EditState.NO, why)
     found = engine_of(service)
-    notes: list[Text] = []
     if isinstance(found, Refused):
-        notes.append(found.why)
-    elif found.editable.why is not None:
-        notes.append(found.editable.why)
+        return found.editable
+    notes = [found.editable.why] if found.editable.why else []
     notes += _variable_notes(project, parts)
-    shared = _sharing(project, service, parts)
-    if shared:
-        listed = ", ".join(shared)
+    if others := ", ".join(_sharing(project, service, parts)):
         notes.append(
             Text(
-                f"the command is shared with {listed}; a change is written into {service.name} alone",
-                f"该命令与 {listed} 共用；修改只会写入 {service.name}",
+                f"the command is shared with {others}; a change is written into {service.name} alone",
+                f"该命令与 {others} 共用；修改只会写入 {service.name}",
             )
         )
     if not notes:

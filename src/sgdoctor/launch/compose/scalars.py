@@ -83,7 +83,7 @@ def _is_safe_inside(value: str, *, in_flow: bool) -> bool:
         return False
     if ": " in value or " #" in value:
         return False
-    return not (in_flow and re.search(r"[,\[\]{}]|:$", value))
+    return not (in_flow and re.search(r"[,?\[\]{}]|:$", value))
 
 
 def _encoded(new: str, style: str, *, first: bool, in_flow: bool) -> str:

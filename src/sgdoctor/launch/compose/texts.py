@@ -52,16 +52,18 @@ def replaced_text(value: Text, start: int, end: int, new: str, word: shellwords.
         return _in_variable(value, touched, (start, end, new), word)
     whole = word.text[:start] + new + word.text[end:] if word else new
     try:
-        if word and not whole:
-            raise CannotSpliceError  # Without quotes there would be no argument.
         inside = lowered(change, (*upper, interpolated.layer))
     except CannotSpliceError:
         if word is None:
             raise
+        inside = None
+    if word is not None and (inside is None or not whole):
+        # As a word of its own: what is inserted needs quotes, or without them there would be no argument.
         quoted = shellwords.quoted(whole, value.text[word.start : word.end])
         if any(one.shown.start < word.end and one.shown.end > word.start for one in references):
-            raise VariableError(references[0]) from None
+            raise VariableError(references[0])
         inside = interpolated.layer.lowered(Splice(word.start, word.end, quoted))
+    assert inside is not None
     return _in_scalar(value, inside)
 
 

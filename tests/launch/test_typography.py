@@ -58,6 +58,8 @@ def test_what_is_put_right(text: str, expected: str, kinds: list[str]) -> None:
         "echo a # b\nc \\\n  --d",
         "a 'b \\ \n  --c\n# d'",
         "a\r\nb --c\r\n",
+        "echo It’s up\nb --c 'd'",
+        "echo ‘a\nb’",
         "a --b \\\\\n--",
         "- a\n-1",
         "",

@@ -160,6 +160,10 @@ class _Characters:
     at: int = 0
     done: list[str] = field(default_factory=list)
     in_word: bool = False
+    translated: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.translated = self.source.translate(_TO_PLAIN)
 
     def plain(self) -> str:
         while self.at < len(self.source):
@@ -169,7 +173,7 @@ class _Characters:
             elif char == "\\" and self.source[self.at + 1 : self.at + 2] not in ("", *_BLANKS):
                 self._keep(self.at + 2)
                 self.in_word = self.done[-1] != "\\\n" and self.in_word
-            elif char in "\"'" or char in _DOUBLE + _SINGLE:
+            elif char in "\"'" or (char in _DOUBLE + _SINGLE and self._begins_value()):
                 self._quotes(char)
             elif char in _BLANKS:
                 self._replace(1, " ", "odd-blank", f"U+{ord(char):04X}")
@@ -225,8 +229,9 @@ class _Characters:
         end = self.at + 1
         while end < len(self.source) and self.source[end] not in closing:
             end += 2 if self.source[end] == "\\" and double else 1
-        if end >= len(self.source):
+        if end >= len(self.source) or (typographic and not double and "\n" in self.source[self.at : end]):
             self._keep(self.at + 1)
+            self.in_word = True
             return
         written = self.source[self.at : end + 1]
         inner = written[1:-1]
@@ -238,18 +243,23 @@ class _Characters:
             self._keep(end + 1)
         self.in_word = True
 
+    def _begins_value(self) -> bool:
+        """Whether a word begins here, or the value in ``--flag=value``; an apostrophe inside a word is no quote."""
+        return not self.in_word or self.done[-1:] == ["="]
+
     def _bare_json(self) -> bool:
-        begins_value = not self.in_word or self.done[-1:] == ["="]
-        return begins_value and self._json(self.at, self.at)
+        return self._begins_value() and self._json(self.at, self.at)
 
     def _json(self, start: int, outer: int) -> bool:
         """Puts single quotes around JSON that has none, or that stands in double quotes without escapes."""
-        plain = self.source.translate(_TO_PLAIN)
-        try:
-            value, end = _DECODER.raw_decode(plain, start)
-        except ValueError:
+        plain = self.translated
+        if plain[start : start + 1] != "{":
             return False
-        if not isinstance(value, dict) or '"' not in plain[start:end] or "'" in plain[start:end]:
+        try:
+            _, end = _DECODER.raw_decode(plain, start)
+        except (ValueError, RecursionError):
+            return False
+        if '"' not in plain[start:end] or "'" in plain[start:end]:
             return False
         behind = end + (outer < start)
         if outer < start and plain[end : end + 1] != '"':
@@ -262,6 +272,6 @@ class _Characters:
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True

@@ -301,6 +301,7 @@ def test_variables_of_the_command_itself_are_edited_there() -> None:
         (f"docker run --net host -p 1:2 {ENGINE}", "ports-on-host-network", "-p has no effect"),
         (f"docker run --tp 2 {ENGINE}", "docker-option-unknown", "--tp"),
         (f"docker run -x {ENGINE}", "docker-option-unknown", "-x"),
+        (f"docker run --gpus 'two\nof' {ENGINE}", "docker-option-value", "names no GPUs"),
         (f"docker run -p a:b {ENGINE}", "docker-option-value", "'a:b'"),
         (f"docker run -v relative:path {ENGINE}", "docker-option-value", "relative:path"),
         ("docker run -d --name x", "image-missing", "no image"),
@@ -370,6 +371,14 @@ def test_what_cannot_be_read(text: str, message: str) -> None:
     assert message in error.value.en
     assert error.value.en.startswith("run.sh: ")
     assert error.value.zh.startswith("run.sh：")
+
+
+def test_new_words_stand_behind_all_others() -> None:
+    text = "docker run -d > id.txt lmsysorg/sglang sglang serve --a 2>&1 --b >log"
+
+    result = after(read_docker_run(text), Change("flag.set", "--c"), Change("env.set", "A", "1"))
+
+    assert "docker run -d > id.txt -e A=1 lmsysorg/sglang sglang serve --a 2>&1 --b --c >log" == result
 
 
 def test_of_several_containers_the_one_with_the_engine_counts() -> None:

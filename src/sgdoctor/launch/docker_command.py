@@ -65,13 +65,13 @@ class DockerCommand:
     @property
     def inner(self) -> Command:
         """What the container runs, where no entrypoint of the image stands before it."""
-        return Command((*self.entrypoint, *self.arguments), (), self.command.end)
+        return Command((*self.entrypoint, *self.arguments))
 
     @property
     def engine(self) -> Found | Refused:
         """The launch of the engine in it."""
         inner = self.inner
-        if inner.words and (found := engine_in(inner, self.source, self.variables)):
+        if self.arguments and (found := engine_in(inner, self.source, self.variables)):
             return found
         return nothing_in(inner.texts)
 
@@ -173,7 +173,7 @@ def mount_of(option: Option) -> Mount | None:
         return Mount(value.partition(":")[0], None, "tmpfs")
     if option.name != "--mount":
         return None
-    fields = dict(_pair(field) for field in next(csv.reader([value]), []))
+    fields = dict(_pair(field) for field in csv_fields(value))
     target = fields.get("target") or fields.get("destination") or fields.get("dst")
     if not target:
         return None
@@ -188,13 +188,21 @@ def read_docker_volume(value: str) -> Mount | None:
     return _readable(read_volume, value)
 
 
+def csv_fields(value: str) -> list[str]:
+    """The fields of a value that Docker reads as one line of CSV; all of it where it is none."""
+    try:
+        return next(csv.reader([value]), [])
+    except csv.Error:
+        return [value]
+
+
 def gpu_fields(value: str) -> tuple[str, list[str]]:
     """What ``--gpus`` asks for, and its other fields, as the CSV of docker/cli opts/gpus.go has them.
 
     Fields without a name behind ``device=0`` are further devices, which the CLI takes for a count.
     """
     asked, rest = "", list[str]()
-    for field in next(csv.reader([value]), []):
+    for field in csv_fields(value):
         name, equals, text = field.partition("=")
         if equals and name not in _OF_GPUS:
             rest.append(field)

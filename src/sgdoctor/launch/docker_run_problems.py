@@ -1,6 +1,5 @@
 """What people get wrong in a ``docker run`` command."""
 
-import csv
 import re
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -8,7 +7,7 @@ from typing import Final
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.commands import Refused
-from sgdoctor.launch.docker_command import DockerCommand, gpu_fields, read_docker_volume
+from sgdoctor.launch.docker_command import DockerCommand, csv_fields, gpu_fields, read_docker_volume
 from sgdoctor.launch.docker_options import OF_DOCKER_ONLY
 from sgdoctor.launch.docker_values import read_gpus, read_port, read_restart, read_size, read_volume
 from sgdoctor.launch.engine_words import SCRIPTS, engine_at, is_shell
@@ -80,7 +79,7 @@ def _malformed(command: DockerCommand, where: Where) -> Iterator[Problem]:
 
 def _cut_gpus(command: DockerCommand, where: Where) -> Iterator[Problem]:
     option = command.options.last("--gpus")
-    fields = next(csv.reader([option.value]), []) if option and option.value else []
+    fields = csv_fields(option.value) if option and option.value else []
     if option is None or len(fields) < 2 or not any(field.startswith("device=") for field in fields):
         return
     if all("=" in field for field in fields):

@@ -31,14 +31,17 @@ class Command:
     Attributes:
         words: program first; assignments before it, redirections and keywords are left out.
         assignments: the ``NAME=value`` words before the program.
-        end: index of the source where an argument can be added: before the first redirection or the end.
         in_loop: whether it stands between ``do`` and ``done``.
     """
 
     words: tuple[Word, ...]
     assignments: tuple[Word, ...] = ()
-    end: int = 0
     in_loop: bool = False
+
+    @property
+    def end(self) -> int:
+        """Index of the source where an argument can be added: before redirections, unless words follow on them."""
+        return self.words[-1].end
 
     @property
     def texts(self) -> list[str]:
@@ -55,15 +58,12 @@ class _Collector:
     assignments: list[Word] = field(default_factory=list)
     words: list[Word] = field(default_factory=list)
     redirected: bool = False
-    end: int | None = None
 
     def operator(self, token: Word) -> None:
         if token.text in _ENDS:
             self.close()
         else:
             self.redirected = True
-            if self.end is None and self.words:
-                self.end = self.words[-1].end
 
     def word(self, token: Word) -> None:
         if self.redirected:
@@ -81,9 +81,8 @@ class _Collector:
 
     def close(self) -> None:
         if self.words or self.assignments:
-            end = self.end if self.end is not None else (self.words or self.assignments)[-1].end
-            self.found.append(Command(tuple(self.words), tuple(self.assignments), end, in_loop=self.depth > 0))
-        self.assignments, self.words, self.redirected, self.end = [], [], False, None
+            self.found.append(Command(tuple(self.words), tuple(self.assignments), in_loop=self.depth > 0))
+        self.assignments, self.words, self.redirected = [], [], False
 
 
 def commands(tokens: Iterable[Word]) -> list[Command]:

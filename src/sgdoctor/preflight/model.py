@@ -1,6 +1,6 @@
 """What checks look at, and what they answer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -68,7 +68,11 @@ class CardFacts:
         sm: compute capability times ten, such as 86.
         total_mib: all of its memory.
         free_mib: free now; of a simulated card what is free on an idle one.
-        holders: who holds memory there: name and MiB.
+        holders: who holds memory there, the largest first: name (``container vllm``, ``Xorg``) and MiB.
+        uuid: ``GPU-...``; empty if unknown, or simulated.
+        persistence: whether the driver stays loaded while nobody uses the card; None where it is not told.
+        ecc_errors: uncorrected errors since the driver was loaded; None without ECC memory.
+        notes: what is missing about the card, and why.
     """
 
     number: int
@@ -77,6 +81,10 @@ class CardFacts:
     total_mib: float
     free_mib: float
     holders: tuple[tuple[str, float], ...] = ()
+    uuid: str = ""
+    persistence: bool | None = None
+    ecc_errors: int | None = None
+    notes: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +100,20 @@ class HostFacts:
         simulated: whether the cards are those that the user named.
         docker: answer of ``/info``; None without Docker.
         docker_reason: why there is none.
-        containers: names, ids, states and published ports, as the API lists them.
-        memory_mib: RAM in all, and available now.
+        containers: names, ids, states and published ports, as the API lists them (``GET /containers/json?all=1``).
+        memory_total_mib: RAM in all.
+        memory_available_mib: RAM that a program could take now.
         disk_free_gib: free space by folder: the root of Docker, caches.
         wsl: whether this is WSL 2.
+        endpoint: address of Docker, such as ``tcp://gpu-box:2375``; empty if none was found.
+        swap_free_mib: swap that is not in use; 0 without swap.
+        shm_mib: size of the host's ``/dev/shm``, which a container with ``ipc: host`` uses.
+        listening: TCP ports on which a program of this machine listens, with its name; empty where that is hidden.
+        toolkit: programs of NVIDIA's container toolkit that are installed here; None where the host is out of reach.
+        cdi_devices: names of devices that CDI files describe, such as ``nvidia.com/gpu=all``.
+        xids: newest complaints of the driver in the kernel's log; empty where there are none or it may not be read.
+        pci_cards: NVIDIA cards on the bus, driver or not.
+        contained: whether this program runs in a container itself and sees little of the host.
     """
 
     remote: bool = False
@@ -111,6 +129,15 @@ class HostFacts:
     memory_available_mib: float | None = None
     disk_free_gib: dict[str, float] = field(default_factory=dict)
     wsl: bool = False
+    endpoint: str = ""
+    swap_free_mib: float | None = None
+    shm_mib: float | None = None
+    listening: Mapping[int, str] = field(default_factory=dict)
+    toolkit: tuple[str, ...] | None = None
+    cdi_devices: tuple[str, ...] = ()
+    xids: tuple[str, ...] = ()
+    pci_cards: int = 0
+    contained: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +150,9 @@ class ImageFacts:
         config: its inspection (``Config``, ``Architecture``, ``Size`` ...); None if unknown.
         sglang: version in it; None if unknown.
         cuda: version that it is made for, such as ``12.9``; None if unknown.
-        packages: versions of Python packages in it that could be read.
+        packages: versions of Python packages in it that could be read: ``torch``, ``transformers``.
+        required_driver: oldest driver that it asks for, such as ``575``; None if it does not say.
+        reason: why less is known than could be.
     """
 
     name: str
@@ -132,6 +161,8 @@ class ImageFacts:
     sglang: str | None = None
     cuda: str | None = None
     packages: dict[str, str] = field(default_factory=dict)
+    required_driver: str | None = None
+    reason: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sgdoctor.cli.diagnose import EXIT_FAILED, EXIT_FINE, EXIT_UNDETERMINED, EXIT_WARNINGS
-from sgdoctor.cli.fix_model import ModelFolder, launch_script, model_folder, script_text
+from sgdoctor.cli.fix_model import ModelFolder, card_of, launch_script, model_folder, script_text
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.pipeline import diagnose
 from sgdoctor.engines.sglang.flags.check import check_flags
@@ -19,7 +19,7 @@ from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Answer, Basis
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches, patches_for
 from sgdoctor.fixes.plan import Knowledge, Wishes, plan_for
-from sgdoctor.fixes.solving import ModelFacts, solver_for
+from sgdoctor.fixes.solving import Known, solver_for
 from sgdoctor.fixes.values import asked
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Document, Editable, Edited, EditState, FlagTable, Launch, Origin, Problem
@@ -70,7 +70,7 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
         check=lambda changed: _check(changed, table, facts),
         verdict=verdict,
         problems=problems,
-        solve=solver_for(verdict, table, folder.facts() if folder is not None else ModelFacts()),
+        solve=solver_for(verdict, table, _known(launch, facts, folder)),
         patches=patches,
         file=_shown(target.file.path) if target.file is not None else "",
     )
@@ -86,6 +86,15 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
         log=target.log.name if target.log is not None else "",
         version=version,
     )
+
+
+def _known(launch: Launch, facts: Mapping[str, Any], folder: ModelFolder | None) -> Known:
+    """What the files of the model say; and the card of this machine, where no log tells of another one."""
+    known = folder.known() if folder is not None else Known()
+    if folder is None or "mem_before_weights_gib" in facts:
+        return known
+    card = card_of(launch)
+    return known if card is None else replace(known, card_mib=card.total_mib, capability=card.sm)
 
 
 def _patches(

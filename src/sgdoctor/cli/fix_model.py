@@ -2,15 +2,18 @@
 
 import json
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 
 from sgdoctor.engines.sglang.memory.weights import WeightsError, weights_of
-from sgdoctor.fixes.solving import ModelFacts
+from sgdoctor.fixes.solving import Known
+from sgdoctor.gpu.model import Gpu
 from sgdoctor.launch.flag_edits import given_flags
-from sgdoctor.launch.model import FlagTable, Launch, Mount
+from sgdoctor.launch.host_paths import host_path
+from sgdoctor.launch.model import FlagTable, Launch
 
 _LARGEST: Final = 4 << 20
 
@@ -32,7 +35,7 @@ class ModelFolder:
         """Content of ``config.json``; None if there is none."""
         return _content(self.here / "config.json")
 
-    def facts(self) -> ModelFacts:
+    def known(self) -> Known:
         """What the files say, as far as they can be read."""
         weights: float | None = None
         with suppress(WeightsError, OSError):
@@ -40,7 +43,7 @@ class ModelFolder:
         config: Any = None
         with suppress(ValueError):
             config = json.loads(self.config or b"null")
-        return ModelFacts(config if isinstance(config, dict) else None, weights)
+        return Known(config if isinstance(config, dict) else None, weights)
 
 
 def model_folder(launch: Launch, flags: FlagTable, beside: Path) -> ModelFolder | None:
@@ -71,22 +74,27 @@ def script_text(path: Path) -> str:
     return (_content(path) or b"").decode("utf-8", "replace")
 
 
-def host_path(launch: Launch, inside: str, beside: Path) -> Path | None:
-    """Where a path of the engine lies on this machine; None where that is not known."""
-    if launch.image is None:
-        path = Path(inside).expanduser()
-        return path if path.is_absolute() or path.exists() else None
-    target = PurePosixPath(inside)
-    if not target.is_absolute():
-        return None
-    around = [mount for mount in launch.mounts if mount.source and target.is_relative_to(mount.target)]
-    mount = max(around, key=lambda one: len(one.target), default=None)
-    return None if mount is None else _source(mount, beside) / target.relative_to(mount.target)
+def card_of(launch: Launch) -> Gpu | None:
+    """The GPU of this machine that a launch gets, the smallest of several; None where none can be read."""
+    from sgdoctor.gpu.source import best_source
+
+    source = best_source()
+    try:
+        return smallest_of(launch, source.read().gpus)
+    finally:
+        source.close()
 
 
-def _source(mount: Mount, beside: Path) -> Path:
-    source = Path(mount.source or "").expanduser()
-    return source if source.is_absolute() else beside / source
+def smallest_of(launch: Launch, gpus: Sequence[Gpu]) -> Gpu | None:
+    """The smallest of the GPUs that a launch asks for; of all of them where it names none."""
+    named = launch.gpus.device_ids if launch.gpus is not None else ()
+    chosen = [gpu for gpu in gpus if not named or str(gpu.number) in named or _has_uuid(gpu, named)]
+    return min(chosen, key=lambda gpu: gpu.total_mib or 0.0, default=None)
+
+
+def _has_uuid(gpu: Gpu, named: Sequence[str]) -> bool:
+    # Docker takes the beginning of a UUID as well.
+    return any(one.startswith("GPU-") and gpu.uuid.startswith(one) for one in named)
 
 
 def _content(path: Path) -> bytes | None:

@@ -15,25 +15,29 @@ Solver = Callable[[Launch], Solution]
 
 
 @dataclass(frozen=True, slots=True)
-class ModelFacts:
-    """What the files of a model say.
+class Known:
+    """What is known beside a log.
 
     Attributes:
-        config: its ``config.json``; None where it is out of reach.
+        config: the model's ``config.json``; None where it is out of reach.
         weights_gib: size of its weights; None where they are.
+        card_mib: memory of the card; None where it is not at hand.
+        capability: of the card, such as 86; None where it is not.
     """
 
     config: Mapping[str, Any] | None = None
     weights_gib: float | None = None
+    card_mib: float | None = None
+    capability: int | None = None
 
 
-def solver_for(verdict: Verdict | None, flags: FlagTable, model: ModelFacts) -> Solver:
+def solver_for(verdict: Verdict | None, flags: FlagTable, known: Known) -> Solver:
     """What the card of an attempt says about a launch.
 
     Args:
         verdict: on the attempt; None without a log.
         flags: of the engine's version.
-        model: what its files say.
+        known: what else is known of model and card.
     """
     facts = verdict.facts if verdict is not None else {}
     failed = verdict is not None and verdict.state in (State.FAILED, State.DEGRADED) and verdict.diagnoses
@@ -41,7 +45,15 @@ def solver_for(verdict: Verdict | None, flags: FlagTable, model: ModelFacts) -> 
 
     def answer(launch: Launch) -> Solution:
         given = _values(launch, flags) if launch.argv else None
-        situation = situation_of(facts, given, rule=rule, config=model.config, weights_gib=model.weights_gib)
+        situation = situation_of(
+            facts,
+            given,
+            rule=rule,
+            config=known.config,
+            weights_gib=known.weights_gib,
+            card_mib=known.card_mib,
+            capability=known.capability,
+        )
         return Solution(Outcome.UNKNOWN) if situation is None else solve(situation)
 
     return answer

@@ -119,6 +119,12 @@ def test_scripts_are_edited(script: str, changes: list[Change], expected: str) -
     assert ["bash", "-lc", expected] == edit(["bash", "-lc", script], changes, FLAGS)
 
 
+def test_variables_stand_behind_env_only() -> None:
+    launch = found(shlex.split("sudo -E A=1 env -i B=2 wrapper --mount type=bind C=3 sglang serve"))
+
+    assert {"A": "1", "B": "2"} == launch.env
+
+
 def test_what_is_known_of_variables_is_filled_in() -> None:
     script = 'M=/models/x\nARGS="--tp 2 --dtype half"\nexport N=1\npython3 -m sglang.launch_server --model-path $M $ARGS --x $Y'
 

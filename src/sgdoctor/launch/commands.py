@@ -1,7 +1,7 @@
 """The engine's launch in a command: directly, behind wrappers, or in the script of a shell; read and edited."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -89,7 +89,7 @@ class Found:
     @property
     def assigned(self) -> dict[str, Word]:
         """The words with which the command itself sets variables for the engine."""
-        wrapped = (word for word in self.command.words[: self.place.program] if word.text.partition("=")[1])
+        wrapped = _env_words(self.command.words[: self.place.program])
         every = [*self.exported, *self.command.assignments, *wrapped]
         return {pair[0]: word for word in every if (pair := assignment(word))}
 
@@ -308,6 +308,18 @@ def _starts_engine(source: str) -> bool:
 def _refused_at(source: str, index: int, name: str, en: str, zh: str) -> Refused:
     line = line_of(source, index)
     return Refused(Text(f"the engine {en} (line {line})", f"引擎{zh}（第 {line} 行）"), name)
+
+
+def _env_words(wrappers: Iterable[Word]) -> Iterator[Word]:
+    """The ``NAME=value`` words of ``env`` and ``sudo`` in front of a program."""
+    follows = False
+    for word in wrappers:
+        if word.text.rpartition("/")[2] in ("env", "sudo"):
+            follows = True
+        elif follows and assignment(word):
+            yield word
+        else:
+            follows = follows and word.text.startswith("-")
 
 
 def _masked(found: Sequence[Word]) -> list[str]:

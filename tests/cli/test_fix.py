@@ -333,6 +333,35 @@ def test_generated_files_are_written_with_the_launch(here: Path, capsys: pytest.
     assert [] == data["plan"]["left"]
 
 
+def test_a_patch_at_start_up_names_what_the_log_names(
+    here: Path, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = str(logs / "real" / "cli-transformers-5.17-asr.log")
+    code, data = answer(capsys, "compose.yaml", "--from", log, "--write")
+    written = (here / "sgdoctor-patches" / "sitecustomize.py").read_text()
+
+    assert 3 == code
+    assert ["model-type-sitecustomize"] == [step["id"] for step in data["plan"]["steps"]]
+    assert "qwen3_asr" in written
+    assert "PYTHONPATH: /opt/sgdoctor/startup" in (here / "compose.yaml").read_text()
+    assert 2 == main(["fix", "compose.yaml", "--from", log, "--choose", "layer-types-data"])
+    assert "there is no such fix here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["article27-w19.28-mfs-0.92", "skel27-mfs-0.88", "skel35moe-mfs-0.92", "boot-dense"])
+def test_what_is_predicted_of_a_start_is_what_it_logged(
+    logs: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = str(logs / "real" / f"{name}.log")
+    _, data = answer(capsys, log)
+    main(["diagnose", log, "--format", "json"])
+    facts = json.loads(capsys.readouterr().out)["facts"]
+
+    assert [] == data["plan"]["changes"]
+    assert facts["max_total_num_tokens"] == pytest.approx(data["plan"]["predicted"]["kv_tokens"], rel=0.01)
+    assert facts["max_running_requests"] == data["plan"]["predicted"]["max_running_requests"]
+
+
 # ---------------------------------------------------------------- bad input
 
 

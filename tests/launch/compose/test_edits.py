@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.compose import ComposeDocument, open_compose
+from sgdoctor.launch.model import Document
 from tests.launch.compose.corpus import SHELL, files_of, services
 from tests.launch.tables import FLAGS
 
@@ -308,3 +309,74 @@ def test_a_new_flag_stands_behind_a_variable_and_not_in_its_default() -> None:
     edited = opened(text).edited([Change("flag.set", "--trust-remote-code")], FLAGS)
 
     assert "--dtype ${D:-half} --trust-remote-code\n" in edited.text
+
+
+SHAPES = "x-path: &path /models/m\nx-cmd: &cmd\n  - sglang\n  - serve\n  - --model-path\n  - /m\nservices:\n  llm:\n    image: sglang\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "changes", "expected"),
+    [
+        (
+            "    command: [sglang, serve, --model-path, *path, --dtype, half]\n",
+            [Change("flag.set", "--model-path", "/x")],
+            "    command: [sglang, serve, --model-path, /x, --dtype, half]\n",
+        ),
+        (
+            "    command: sglang serve --dtype ${D} --model-path /m\n",
+            [Change("flag.set", "--dtype", "half")],
+            "    command: sglang serve --dtype ${D:-half} --model-path /m\n",
+        ),
+        (
+            "    command: sglang serve --dtype a --dtype=b\n",
+            [Change("flag.set", "--dtype", "half")],
+            "    command: sglang serve --dtype a --dtype=half\n",
+        ),
+        (
+            "    command: [sglang, serve, --cuda-graph-bs, '1', '2', '3', --dtype, a]\n",
+            [Change("flag.set", "--cuda-graph-bs", "4 8")],
+            "    command: [sglang, serve, --cuda-graph-bs, '4', '8', --dtype, a]\n",
+        ),
+        (
+            "    command:\n      - sglang\n      - serve\n      - --cuda-graph-bs\n      - '1'\n      - --dtype\n      - a\n",
+            [Change("flag.set", "--cuda-graph-bs", "4 8")],
+            "    command:\n      - sglang\n      - serve\n      - --cuda-graph-bs\n      - '4'\n      - '8'\n      - --dtype\n      - a\n",
+        ),
+        (
+            "    command: env A=1 sglang serve --model-path /m\n",
+            [Change("env.set", "A", "2 3")],
+            "    command: env 'A=2 3' sglang serve --model-path /m\n",
+        ),
+        (
+            "    command: [bash, -c, 'export A=1; sglang serve --model-path /m']\n",
+            [Change("env.set", "A", "2 3")],
+            "    command: [bash, -c, 'export A=''2 3''; sglang serve --model-path /m']\n",
+        ),
+        (
+            "    command: sglang serve --model-path /m --api-key $$K --served-model-name a$$b\n",
+            [Change("flag.set", "--served-model-name", "a$c")],
+            "    command: sglang serve --model-path /m --api-key $$K --served-model-name a$$c\n",
+        ),
+        (
+            "    command: *cmd\n  other:\n    image: x\n    command: *cmd\n",
+            [Change("flag.set", "--dtype", "half")],
+            "    command:\n      - sglang\n      - serve\n      - --model-path\n      - /m\n      - --dtype\n      - half\n  other:\n    image: x\n    command: *cmd\n",
+        ),
+        (
+            "    command: *cmd\n",
+            [Change("flag.set", "--model-path", "/m")],
+            "    command: *cmd\n",
+        ),
+    ],
+)  # fmt: skip
+def test_shapes(command: str, changes: list[Change], expected: str) -> None:
+    edited = opened(SHAPES + command).edited(changes, FLAGS)
+
+    assert SHAPES + expected == edited.text
+    assert () == edited.left
+
+
+def test_it_is_a_document() -> None:
+    document: Document = opened(text_with(STYLES["folded"]))
+
+    assert "compose.yaml:llm" == document.name

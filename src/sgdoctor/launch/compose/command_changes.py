@@ -10,7 +10,7 @@ from sgdoctor.launch.commands import Found, Refused, refusal
 from sgdoctor.launch.compose.command_words import CommandPart, script_splices, word_splices
 from sgdoctor.launch.compose.edits import Way
 from sgdoctor.launch.compose.lines import CannotSpliceError
-from sgdoctor.launch.compose.nodes import field_added
+from sgdoctor.launch.compose.nodes import alias_replaced, field_added, own_value
 from sgdoctor.launch.compose.reading import command_parts, engine_of
 from sgdoctor.launch.compose.repair import Repair, repairs
 from sgdoctor.launch.compose.scalars import written
@@ -194,7 +194,7 @@ def _elsewhere(part: CommandPart, change: Change) -> UserError:
 def _with_own_command(state: State, part: CommandPart, want: SequenceABC[str]) -> State | None:
     """A command of its own for a service that shares it with others; None where that would lose a variable."""
     home, file = state.place.home, state.file
-    if any(word.references for word in part.words) or any(key.value == part.key for key, _ in home.pairs):
+    if any(word.references for word in part.words):
         return None
     entrypoint, command = command_parts(state.service)
     texts = want[len(entrypoint.words) :] if part.key == "command" else want[: len(want) - len(command.words)]
@@ -202,7 +202,11 @@ def _with_own_command(state: State, part: CommandPart, want: SequenceABC[str]) -
     block = [f"- {written(text, like='', in_flow=False)}" for text in texts]
     flow = ", ".join(written(text, like="", in_flow=True) for text in texts)
     try:
-        after = tried(state, [field_added(file.text, home, part.key, block, f"[{flow}]")])
+        if own_value(home, part.key) is None:
+            way = [field_added(file.text, home, part.key, block, f"[{flow}]")]
+        else:
+            way = [alias_replaced(file.text, home, part.key, block)]
+        after = tried(state, way)
     except CannotSpliceError:
         return None
     if after is None or _texts(command_parts(after.service)) != list(want) or not others_kept(state, after, _KEYS):

@@ -21,7 +21,8 @@ from sgdoctor.launch.compose.lines import (
 )
 from sgdoctor.launch.compose.nodes import is_in_flow, items_added, items_removed, style_of
 from sgdoctor.launch.compose.scalars import layer_of, written
-from sgdoctor.launch.compose.texts import VariableError, in_single_quotes, replaced_text
+from sgdoctor.launch.compose.syntax import Alias
+from sgdoctor.launch.compose.texts import VariableError, default_given, in_single_quotes, replaced_text
 from sgdoctor.launch.compose.values import Fields, Items, Text, Value
 from sgdoctor.launch.flag_edits import WordEdit, is_flag
 from sgdoctor.launch.shell import Splice
@@ -176,9 +177,14 @@ def _list_splices(part: CommandPart, edit: WordEdit) -> list[Splice]:
         first = edit.start + a
         for offset in range(paired):
             word = part.words[first + offset]
-            if node.items[first + offset] is not word.value.node:
-                raise CannotSpliceError
-            splices += replaced_text(word.value, 0, len(word.text), edit.words[c + offset], None)
+            new, item = edit.words[c + offset], node.items[first + offset]
+            if isinstance(item, Alias):
+                text_of_new = written(
+                    new.replace("$", "$$"), like=_style_like(part, first + offset, new), in_flow=in_flow
+                )
+                splices.append(Splice(item.start, item.end, text_of_new))
+            else:
+                splices += replaced_text(word.value, 0, len(word.text), new, None)
         if b - a > paired:
             splices += items_removed(text, node, first + paired, edit.start + b)
         if extra := edit.words[c + paired : d]:
@@ -240,6 +246,8 @@ def _words_added(part: CommandPart, index: int, new: SequenceABC[str]) -> list[S
     value = part.value
     if not isinstance(value, Text) or not part.words:
         raise CannotSpliceError
+    if len(new) == 1 and (reference := _empty_variable(part, value, index)) is not None:
+        return default_given(value, reference, new[0])
     places, text = _places(part, value), value.file.text
     at = places[index - 1].end if index else places[0].start
     last_line = line_start(text, places[-1].start)
@@ -261,6 +269,18 @@ def _words_added(part: CommandPart, index: int, new: SequenceABC[str]) -> list[S
         if value.node.style:
             raise
         return in_single_quotes(value, joined("'"))
+
+
+def _empty_variable(part: CommandPart, value: Text, index: int) -> Reference | None:
+    """The variable, not set and without a default, that stands alone where a word is to be added."""
+    start = part.words[index - 1].shown.end if index else 0
+    end = part.words[index].shown.start if index < len(part.words) else len(value.text)
+    between = [
+        one
+        for one in value.interpolated.references
+        if start < one.shown.start == one.shown.end < end or start < one.shown.start == one.shown.end == len(value.text)
+    ]
+    return between[0] if len(between) == 1 and between[0].value is None and not between[0].has_default else None
 
 
 def _words_removed(part: CommandPart, start: int, end: int) -> Splice:

@@ -21,7 +21,6 @@ from sgdoctor.launch.model import Editable, Edited, EditState, FlagTable, Launch
 from sgdoctor.launch.typography import REPAIR
 from sgdoctor.texts import Text
 
-
 _OF_FLAGS: Final = frozenset({"flag.set", "flag.unset"})
 _PROGRAM: Final = "docker.command"
 

@@ -259,9 +259,9 @@ def _gpus(place: Place, change: Change) -> Iterator[Way]:
             yield from _env_set(place, Change("env.set", "NVIDIA_VISIBLE_DEVICES", _visible(wanted)))
         # Not `gpus:`, which Compose knows since 2.30 only.
         ask = _request(wanted)
-        block = ["resources:", "  reservations:", "    devices:", "      - driver: nvidia", f"        {ask}"]
+        block = ["resources:", "\treservations:", "\t\tdevices:", "\t\t\t- driver: nvidia", f"\t\t\t  {ask}"]
         flow = f"{{resources: {{reservations: {{devices: [{{driver: nvidia, {ask}, capabilities: [gpu]}}]}}}}}}"
-        yield [field_added(place.file.text, place.home, "deploy", [*block, "        capabilities: [gpu]"], flow)]
+        yield [field_added(place.file.text, place.home, "deploy", [*block, "\t\t\t  capabilities: [gpu]"], flow)]
 
 
 def _request(wanted: Gpus) -> str:

@@ -11,6 +11,7 @@ from sgdoctor.launch.compose.syntax import Alias, Mapping, Node, Scalar, Sequenc
 from sgdoctor.launch.shell import Splice
 
 _DASH: Final = re.compile(r"[ \t]*-[ \t]+")
+TAB: Final = "\t"
 _BLANK: Final = re.compile(r"[ \t]*")
 _COMMA: Final = re.compile(r"[ \t]*,?[ \t]*\r?\n")
 # A new key goes behind one of these if it stands on one line: there people look for it.
@@ -139,7 +140,8 @@ def field_added(text: str, node: Mapping, key: str, block: SequenceABC[str], flo
         text: of the file.
         node: the service.
         key: the new one.
-        block: the lines of the value below the key, not indented; a single one beginning with a blank stands beside it.
+        block: the lines of the value below the key, with a tab for each level; a single one that begins with a blank
+            stands beside the key.
         flow: the value in brackets, for services that are written so.
 
     Raises:
@@ -151,8 +153,23 @@ def field_added(text: str, node: Mapping, key: str, block: SequenceABC[str], flo
     if len(block) == 1 and block[0].startswith(" "):
         lines = [f"{indent}{key}:{block[0]}"]
     else:
-        lines = [f"{indent}{key}:", *(f"{indent}{_step(text, node)}{line}" for line in block)]
+        step = _step(text, node)
+        lines = [f"{indent}{key}:", *(f"{indent}{step}{line.replace(TAB, step)}" for line in block)]
     return _lines_added(text, _place_for_key(text, node), lines)
+
+
+def alias_replaced(text: str, node: Mapping, key: str, block: SequenceABC[str]) -> Splice:
+    """The alias that is the value of ``key`` gives way to lines of its own.
+
+    Raises:
+        CannotSpliceError: there is no alias, or no place for lines.
+    """
+    pair = own_pair(node, key)
+    if pair is None or not isinstance(pair[1], Alias) or node.flow:
+        raise CannotSpliceError
+    indent, line_break = _indent(text, pair[0]) + _step(text, node), newline_of(text)
+    colon = text.index(":", pair[0].end) + 1
+    return Splice(colon, pair[1].end, "".join(f"{line_break}{indent}{line}" for line in block))
 
 
 def _place_for_key(text: str, node: Mapping) -> int:

@@ -65,6 +65,8 @@ def is_safe_plain(value: str, *, in_flow: bool = False) -> bool:
     """Whether ``value`` is read as this text when it is written without quotes."""
     if not value or _INDICATOR.match(value) or value[-1:].isspace() or _OTHER_TYPE.fullmatch(value):
         return False
+    if in_flow and value[0] in "?:":
+        return False
     return _is_safe_inside(value, in_flow=in_flow) and not value.endswith(":")
 
 

@@ -44,10 +44,12 @@ def replaced_text(value: Text, start: int, end: int, new: str, word: shellwords.
     interpolated = value.interpolated
     upper = (word.layer,) if word else ()
     shown = _shown(change, word)
-    references = [one for one in interpolated.references_in(*shown) if one.shown.start < one.shown.end]
-    touched = [one for one in references if one.shown.start < shown[1] and one.shown.end > shown[0]]
-    if not touched and change.start == change.end:
-        touched = [one for one in references if one.shown.start < shown[0] < one.shown.end]
+    references = interpolated.references_in(*shown)
+    touched = [one for one in references if one.shown.start < shown.end and one.shown.end > shown.start]
+    if change.start == change.end:
+        touched = [one for one in references if one.shown.start < shown.start < one.shown.end]
+        if not value.text and references:
+            return default_given(value, references[-1], new)
     if touched:
         return _in_variable(value, touched, (start, end, new), word)
     whole = word.text[:start] + new + word.text[end:] if word else new
@@ -65,6 +67,13 @@ def replaced_text(value: Text, start: int, end: int, new: str, word: shellwords.
         inside = interpolated.layer.lowered(Splice(word.start, word.end, quoted))
     assert inside is not None
     return _in_scalar(value, inside)
+
+
+def default_given(value: Text, reference: Reference, default: str) -> list[Splice]:
+    """A variable that is not set and has no default given one; raises as ``replaced_text``."""
+    if reference.value is not None or reference.has_default or shellwords.quoted(default) != default:
+        raise VariableError(reference)
+    return _in_scalar(value, with_new_default(reference, default))
 
 
 def _shown(change: Splice, word: shellwords.Word | None) -> Place:

@@ -18,7 +18,7 @@ from sgdoctor.engines.sglang.logged_launch import logged_launch
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Answer, Basis
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches, patches_for
-from sgdoctor.fixes.plan import Knowledge, Wishes, plan_for
+from sgdoctor.fixes.plan import Knowledge, Wishes, as_meant, plan_for
 from sgdoctor.fixes.solving import Known, solver_for
 from sgdoctor.fixes.values import asked
 from sgdoctor.launch.change import Change
@@ -56,10 +56,8 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
     table = schema(version or None)
     if document is None:
         document = _logged(facts, version, target.name)
-    launch = document.launch
+    launch = as_meant(document, document.problems, table)
     asked_for = asked(arguments.set, arguments.unset, arguments.env, table)
-    if asked_for and not launch.argv:
-        raise _nothing_to_edit(document)
     beside = target.file.path.absolute().parent if target.file is not None else Path.cwd()
     folder = model_folder(launch, table, beside)
     script, patches = _patches(verdict, launch, folder, beside, arguments.choose)
@@ -230,8 +228,3 @@ class _Unseen:
 def _logged(facts: Mapping[str, Any], version: str, name: str) -> Document:
     arguments = {fact.removeprefix("args."): value for fact, value in facts.items() if fact.startswith("args.")}
     return logged_launch(arguments, version or None, name) if arguments else _Unseen(name)
-
-
-def _nothing_to_edit(document: Document) -> UserError:
-    why = document.editable.why or Text("it starts no engine", "其中没有启动引擎")
-    return UserError(f"{document.name}: {why.en}", f"{document.name}：{why.zh}")

@@ -29,6 +29,7 @@ _LOG: Final = re.compile(
     rb"server_args=|Traceback \(most recent call last\)|^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|error: |Error: ",
     re.MULTILINE,
 )
+_COMMAND: Final = re.compile(r"\b(?:docker|podman)\s+run\b|sglang\.launch_server|\bsglang\s+serve\b")
 _HEAD: Final = 64 << 10
 _STDIN: Final = "stdin"
 
@@ -117,10 +118,17 @@ def _file(path: Path, service: str | None, name: str, stack: ExitStack) -> tuple
         return _compose([path], service, name)
     head = _head(path)
     if path.suffix == ".json" and b'"HostConfig"' in head:
-        return Target(name, AsDockerRun(open_inspection(read_text(path).text))), ""
-    if head[:2] == b"#!" or path.suffix in (".sh", ".bash", ".zsh") or _reads_like_commands(path, head):
+        return Target(name, AsDockerRun(open_inspection(read_text(path).text), knows_image=False)), ""
+    if head[:2] == b"#!" or path.suffix in (".sh", ".bash", ".zsh"):
         found = read_text(path)
         return Target(name, read_shell(found.text, str(path)), file=found), ""
+    if (
+        path.suffix in _SCRIPTS
+        and not _LOG.search(head)
+        and b"\0" not in head
+        and (target := _maybe_script(path, name))
+    ):
+        return target, ""
     from sgdoctor.logs.sources import open_log
 
     return Target(name, None, stack.enter_context(open_log(str(path)))), ""
@@ -149,11 +157,15 @@ def _head(path: Path) -> bytes:
         return b""  # whoever opens it says why
 
 
-def _reads_like_commands(path: Path, head: bytes) -> bool:
-    """Whether a file without a telling name holds a command rather than a log."""
-    if path.suffix not in _SCRIPTS or _LOG.search(head) or b"\0" in head:
-        return False
-    return re.search(rb"\b(?:docker|podman)\s+run\b|sglang\.launch_server|\bsglang\s+serve\b", head) is not None
+def _maybe_script(path: Path, name: str) -> Target | None:
+    """A file without a telling name, where it starts an engine; None where it is more likely a log."""
+    found = read_text(path)
+    try:
+        return Target(name, read_shell(found.text, str(path)), file=found)
+    except UserError:
+        if _COMMAND.search(found.text):
+            raise
+        return None
 
 
 # ---------------------------------------------------------------- containers
@@ -161,9 +173,15 @@ def _reads_like_commands(path: Path, head: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AsDockerRun:
-    """A container as the command that would start it: the request of the API is nothing that people read."""
+    """A container as the command that would start it: the request of the API is nothing that people read.
+
+    Attributes:
+        inspection: of the container.
+        knows_image: whether that of its image is known, so that the image's own variables are told from those given.
+    """
 
     inspection: Inspection
+    knows_image: bool = True
 
     @property
     def name(self) -> str:
@@ -183,7 +201,11 @@ class AsDockerRun:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with it."""
-        return self.inspection.problems
+        found = self.inspection.problems
+        if self.knows_image:
+            return found
+        # NVIDIA's images set these; without the image nobody can say who did.
+        return tuple(one for one in found if all(not change.name.startswith("NVIDIA_") for change in one.changes))
 
     @property
     def editable(self) -> Editable:

@@ -26,7 +26,7 @@ from sgdoctor.fixes.predictions import predicted_steps
 from sgdoctor.fixes.solving import Solver
 from sgdoctor.fixes.steps import Remedy, check_chosen, remedies_of, remedy_of
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.flag_edits import flag_edits, with_edits
+from sgdoctor.launch.flag_edits import flag_edits, given_flags, with_edits
 from sgdoctor.launch.model import Document, EditState, FlagTable, Launch, Problem
 from sgdoctor.launch.render import unified_diff
 from sgdoctor.texts import Text
@@ -35,6 +35,7 @@ Check = Callable[[Launch], Sequence[Problem]]
 """What the engine would say about the flags of a launch."""
 
 _BAD: Final = frozenset({"fatal", "error"})
+_FIRST: Final = frozenset({"text.repair", "docker.command"})
 _SAFETY: Final = ("safe", "unsafe", "manual")
 _NOT_AS_MEANT: Final = Text("the new text would not have said exactly what is planned", "新的文本与计划不完全一致")
 
@@ -87,11 +88,12 @@ def plan_for(document: Document, known: Knowledge, wishes: Wishes = NO_WISHES) -
     Raises:
         UserError: a wish cannot be fulfilled: a fix that is not there, a value that the engine would refuse.
     """
-    maker = _Maker(document.launch, known)
+    launch = as_meant(document, known.problems, known.flags)
+    maker = _Maker(launch, known)
     if wishes.changes:
         maker.ask(wishes.changes)
     diagnoses = known.verdict.diagnoses if known.verdict else ()
-    remedies = [remedy_of(diagnosis, document.launch, known.flags, wishes.choose) for diagnosis in diagnoses]
+    remedies = [remedy_of(diagnosis, launch, known.flags, wishes.choose) for diagnosis in diagnoses]
     for remedy in remedies:
         if not remedy.about_memory:
             maker.take(remedy)
@@ -225,6 +227,29 @@ class _Maker:
         return (family, change.name) if family == "env" else (change.kind, change.name)
 
 
+def as_meant(document: Document, problems: Iterable[Problem], flags: FlagTable) -> Launch:
+    """What a launch says once its text is written as it was meant: typographic characters, a program that is missing.
+
+    Args:
+        document: as it is written.
+        problems: of the document.
+        flags: of the engine's version.
+    """
+    changes = first_changes(problems)
+    if not changes:
+        return document.launch
+    try:
+        return document.edited(changes, flags).launch
+    except UserError:
+        return document.launch
+
+
+def first_changes(problems: Iterable[Problem]) -> tuple[Change, ...]:
+    """The changes without which the words of a command cannot even be read."""
+    every = (change for problem in problems if problem.severity != "notice" for change in problem.changes)
+    return tuple(dict.fromkeys(change for change in every if change.kind in _FIRST))
+
+
 def changed(launch: Launch, changes: Sequence[Change], flags: FlagTable) -> Launch:
     """The launch with the program, the flags and the variables of ``changes``; other kinds need the document."""
     program = next((change.value for change in changes if change.kind == "docker.command"), None)
@@ -261,7 +286,8 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
             # Whatever the form, its new text must say exactly what was planned.
             left_out = {change.kind for change in told} & {"flag.set", "flag.unset", "docker.command"}
             lost = [change for change in changes if not _is_in(edited.launch, change)]
-            if (edited.launch.argv == after.argv or left_out or not after.argv) and set(lost) <= set(told):
+            as_planned = _said(edited.launch, known.flags) == _said(after, known.flags)
+            if (as_planned or left_out or not after.argv) and set(lost) <= set(told):
                 after, text = edited.launch, edited.text
             else:
                 refused = _NOT_AS_MEANT
@@ -283,6 +309,12 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
         files=known.patches.files(steps),
         refused=refused,
     )
+
+
+def _said(launch: Launch, flags: FlagTable) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The program of a launch, and the values of its flags: of several equal flags argparse takes the last."""
+    given = given_flags(launch.argv, launch.flags_at, flags)
+    return launch.argv[: launch.flags_at], {flags.canonical(one.flag): one.values for one in given}
 
 
 def _diff(old: str, new: str, file: str) -> str:

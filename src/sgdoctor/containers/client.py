@@ -132,6 +132,16 @@ class Client:
         """All that the engine says of an image by name or id; None if there is none; raises as ``inspect``."""
         return self._data(f"/images/{name}/json")
 
+    def info(self) -> dict[str, Any]:
+        """What the engine says of itself and its machine; raises as ``inspect``."""
+        data: dict[str, Any] = self._json("/info")
+        return data
+
+    def containers_data(self) -> list[dict[str, Any]]:
+        """All that the engine lists of its containers, running or not; raises as ``inspect``."""
+        data: list[dict[str, Any]] = self._json("/containers/json", {"all": "1"})
+        return data
+
     def api_version(self) -> tuple[int, int]:
         """Version of the engine's API that is spoken; raises as ``inspect``."""
         major, _, minor = self._negotiated().partition(".")

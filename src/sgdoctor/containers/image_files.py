@@ -9,7 +9,7 @@ import io
 import json
 import tarfile
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -32,6 +32,8 @@ _PROBE: Final = "sglang/srt/server_args.py"
 _OFFICIAL: Final = "/sgl-workspace/sglang/python"
 _PREFIXES: Final = ("/usr/local", "/usr", "/opt/venv", "/opt/conda", "/root/.venv", "/app/.venv")
 _PYTHONS: Final = ("3.12", "3.11", "3.10", "3.13", "3.14", "3.9")
+_VERSION_FILES: Final = ("version.py", "_version.py", "__init__.py")
+_STATED: Final = lazy_pattern(r"(?m)^__version__\s*(?::\s*\w+\s*)?=\s*(?:version\s*=\s*)?[\"'](\d[\w.+-]{0,40})[\"']")
 _TAG: Final = lazy_pattern(r"(?:^|[-_])v?(\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)(?![\d.])")
 
 
@@ -43,13 +45,16 @@ class ImageSources:
         container: id of a container of the image.
         root: folder that the package lies in.
         tag: of the image, for a version that the files do not state.
+        roots: folders that other packages may lie in.
     """
 
-    def __init__(self, engine: "_Engine", container: str, root: str, tag: str) -> None:
+    def __init__(self, engine: "_Engine", container: str, root: str, tag: str, roots: Sequence[str] = ()) -> None:
         self._engine = engine
         self._container = container
         self._root = root
         self._tag = tag
+        self._roots = roots
+        self._packages = ""
         self._files: dict[str, str | None] = {}
         self._folders: set[str] = set()
 
@@ -82,6 +87,22 @@ class ImageSources:
             self._files |= {f"{parent}/{name}": text for name, text in copied.items()}
             self._folders.add(folder)
         return directly_below(folder, [name for name, text in self._files.items() if text is not None])
+
+    def package_version(self, package: str) -> str | None:
+        """The version that another Python package of the image states, such as ``torch``; None if it is not found.
+
+        Raises:
+            UserError: the container engine does not answer.
+        """
+        for root in dict.fromkeys((self._packages or self._root, self._root, *self._roots)):
+            for file in _VERSION_FILES:
+                text = _copied(self._engine, self._container, f"{root}/{package}/{file}", MAX_BYTES).get(file)
+                found = _STATED.search(text or "")
+                if found is not None:
+                    # Packages of one Python lie beside each other.
+                    self._packages = root
+                    return found[1]
+        return None
 
     def version(self) -> str | None:
         """The version that the package states, else that of the image's tag; raises as ``read``."""
@@ -118,7 +139,8 @@ def open_image(client: Client, image: str) -> Iterator[ImageSources]:
                 f"{image}: no SGLang found in it ({_PROBE} in {_OFFICIAL} or the packages of its Python)",
                 f"{image}：其中没有找到 SGLang（{_OFFICIAL} 或其 Python 包目录下的 {_PROBE}）",
             )
-        yield ImageSources(engine, container, root, image.partition("@")[0].rpartition("/")[2].partition(":")[2])
+        tag = image.partition("@")[0].rpartition("/")[2].partition(":")[2]
+        yield ImageSources(engine, container, root, tag, tuple(_candidates(data.get("Config") or {})))
 
 
 @contextmanager

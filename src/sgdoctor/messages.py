@@ -83,7 +83,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "watch.attempt_ended": ("attempt {number} {state}: {title}", "第 {number} 次启动{state}：{title}"),
     "watch.ready": ("ready", "就绪"),
     "watch.usual": (" (usual here: {low} to {high})", "（本机通常为 {low}到 {high}）"),
-    "watch.serving": ("{state}: serving on {address}", "{state}：服务地址 {address}"),
+    "watch.serving": ("{closing} Serving on {address}", "{closing}服务地址：{address}"),
     "fix.about": (
         (
             "Turns a diagnosis into a plan: every change at once, also against what would fail next, as a diff of the "

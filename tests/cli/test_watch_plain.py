@@ -52,7 +52,7 @@ def test_a_healthy_start_is_a_line_for_each_phase(finished: Path, capsys: pytest
         "10:41:57 HTTP server",
         "10:41:59 warm-up              2.0 s",
         "10:41:59 ready                http://127.0.0.1:30000",
-        "healthy: Nothing is wrong: it was stopped on request.",
+        "healthy: stopped on request, nothing is wrong.",
     ]
 
 
@@ -73,7 +73,7 @@ def test_it_speaks_chinese(finished: Path, capsys: pytest.CaptureFixture[str]) -
 
     assert code == 0
     assert "10:41:55 KV 缓存        10.00 GiB，2,621,682 个 token" in lines
-    assert lines[-1] == "正常：没有问题：服务是按要求停止的。"
+    assert lines[-1] == "已按要求停止，没有问题。"
 
 
 def test_earlier_starts_are_a_line_each(capsys: pytest.CaptureFixture[str], finished: Path) -> None:
@@ -107,12 +107,20 @@ def test_a_log_on_standard_input_is_watched_to_its_end() -> None:
     done = subprocess.run([*SGDOCTOR, "-"], input=log("boot-dense"), capture_output=True, check=False)
 
     assert done.returncode == 0
-    assert done.stdout.decode().splitlines()[-1] == "healthy: Nothing is wrong: it was stopped on request."
+    assert done.stdout.decode().splitlines()[-1] == "healthy: stopped on request, nothing is wrong."
     assert done.stderr == b""
 
 
-def test_until_ready_leaves_while_the_log_goes_on() -> None:
-    with subprocess.Popen([*SGDOCTOR, "--until-ready", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+@pytest.mark.parametrize(
+    ("lang", "expected"),
+    [
+        ("en", "healthy: ready after 28 s, nothing is wrong. Serving on http://127.0.0.1:30000"),
+        ("zh", "正常：服务在 28 秒后就绪，没有问题。服务地址：http://127.0.0.1:30000"),
+    ],
+)
+def test_until_ready_leaves_while_the_log_goes_on(lang: str, expected: str) -> None:
+    command = [*SGDOCTOR, "--lang", lang, "--until-ready", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(until(log("boot-hybrid"), b"SIGTERM received"))
@@ -120,7 +128,31 @@ def test_until_ready_leaves_while_the_log_goes_on() -> None:
         code = process.wait(20)
         last = process.stdout.read().decode().splitlines()[-1]
 
-    assert (code, last) == (0, "healthy: serving on http://127.0.0.1:30000")
+    assert (code, last) == (0, expected)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        log("boot-hybrid"),
+        until(log("boot-hybrid"), b"SIGTERM received"),
+        until(log("boot-hybrid"), b"Load weight end"),
+        log("bcg-decode-hybrid"),
+        b"nothing of interest\n",
+    ],
+    ids=["stopped", "serves", "starts", "failed", "unknown"],
+)
+def test_the_last_line_is_that_of_diagnose(
+    finished: Path, capsys: pytest.CaptureFixture[str], data: bytes, lang: str
+) -> None:
+    path = put(finished, data)
+
+    main(["diagnose", "--lang", lang, path])
+    expected = capsys.readouterr().out.splitlines()[-1]
+    main(["watch", "--lang", lang, "--file", path])
+
+    assert capsys.readouterr().out.splitlines()[-1] == expected
 
 
 def test_ctrl_c_leaves_with_the_answer_so_far(tmp_path: Path) -> None:
@@ -139,7 +171,7 @@ def test_ctrl_c_leaves_with_the_answer_so_far(tmp_path: Path) -> None:
 
     assert first == b"10:41:33 arguments\n"
     assert err == b""
-    assert out.decode().splitlines()[-1].startswith("starting: Nothing is wrong so far: still starting (graph capture)")
+    assert out.decode().splitlines()[-1] == "starting: graph capture, nothing is wrong so far, not ready yet."
     assert process.returncode == 0
 
 

@@ -147,7 +147,7 @@ def test_line_mode_waits_for_a_container_and_leaves_when_it_serves(start: Start,
 
     assert first.startswith("Waiting for a container named sgl")
     assert err == ""
-    assert out.splitlines()[-1].startswith("healthy: serving on http://")
+    assert " Serving on http://" in out.splitlines()[-1]
     assert process.returncode == 0
 
 

@@ -19,6 +19,7 @@ from sgdoctor.report.canvas import console_for
 from sgdoctor.report.redact import redactor_for
 from sgdoctor.report.safe import printable
 from sgdoctor.report.text import Options, print_verdict
+from sgdoctor.report.wording import last_line
 from sgdoctor.watching.model import Link, Snapshot, Stage, StageState
 
 if TYPE_CHECKING:
@@ -292,10 +293,9 @@ def _address(verdict: Verdict) -> str:
 
 
 def _verdict_line(snapshot: Snapshot, lang: str) -> str:
-    verdict = snapshot.verdict
-    label = state_label(verdict.state).in_language(lang)
-    summary = verdict.summary.in_language(lang)
-    address = _address(verdict)
+    """The last line of ``diagnose``, with the address of a server that can be used."""
+    closing = "".join(last_line(snapshot.verdict, lang))
+    address = _address(snapshot.verdict)
     if snapshot.serves and address and snapshot.link is Link.FOLLOWING:
-        return say(lang, "watch.serving", state=label, address=address)
-    return f"{label}{'：' if lang == 'zh' else ': '}{summary}"
+        return say(lang, "watch.serving", closing=closing, address=address)
+    return closing

@@ -92,15 +92,18 @@ class Live:
         samples = self._intake.samples
         return {name: event for name, event in samples.items() if event.first >= self._newest_first}
 
-    def judge(self, *, tail: bytes = b"", clock: LiveClock | None = None, full: bool = False) -> Verdict:
+    def judge(
+        self, *, tail: bytes = b"", clock: LiveClock | None = None, full: bool = False, ended: bool = False
+    ) -> Verdict:
         """The verdict on the newest start.
 
         Args:
             tail: the bytes after the last line feed.
             clock: while the log is being written.
             full: whether every event counts, or a quick look is enough for now.
+            ended: whether nothing more will be written to the log.
         """
-        verdict = self._judge_newest(self._intake.peek(tail), clock, full=full)
+        verdict = self._judge_newest(self._intake.peek(tail), clock, full=full, ended=ended)
         if self._earlier and (self._store.size > WHOLE_BELOW or not self._intake.whole):
             self._drop_earlier()
         self._intake.compact()
@@ -134,7 +137,9 @@ class Live:
 
     # ------------------------------------------------------------ the newest start
 
-    def _judge_newest(self, open_events: Sequence[Event], clock: LiveClock | None, *, full: bool) -> Verdict:
+    def _judge_newest(
+        self, open_events: Sequence[Event], clock: LiveClock | None, *, full: bool, ended: bool = False
+    ) -> Verdict:
         intake = self._intake
         last_line = intake.last_number
         self._find_starts(open_events)
@@ -146,9 +151,8 @@ class Live:
             part = [event for event in (*events, *open_events) if event.first >= first]
         place = Place(self.number, self.number, part[0].first if part else self._first_line, last_line)
         self._note_clocks(part)
-        return self._mark(
-            judge_attempt(part, place, self._base, StoreQuotes(self._store, intake), clock, redact=self._redact)
-        )
+        quotes = StoreQuotes(self._store, intake)
+        return self._mark(judge_attempt(part, place, self._base, quotes, clock, ended=ended, redact=self._redact))
 
     def _find_starts(self, open_events: Sequence[Event]) -> None:
         """Split the stretch into starts, if anything could have changed that."""

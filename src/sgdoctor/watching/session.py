@@ -248,7 +248,9 @@ class Session:
         began = time.monotonic()
         full = not self._dirty or self._link is not Link.FOLLOWING
         number = self._live.number
-        self._verdict = self._live.judge(tail=self._tail, clock=self._clock(began), full=full)
+        self._verdict = self._live.judge(
+            tail=self._tail, clock=self._clock(began), full=full, ended=self._link is Link.ENDED
+        )
         if self._live.number != number:
             self._meter.clear()
             self._meter.take(self._live.samples)

@@ -111,6 +111,10 @@ class Still:
     def note_activity(self) -> None:
         """Nothing goes on."""
 
+    def step_back(self, seconds: float) -> None:
+        """Nothing is read."""
+        del seconds
+
     def show_attempt(self, number: int | None) -> None:
         """There is only this moment."""
         del number

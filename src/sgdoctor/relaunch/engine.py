@@ -1,11 +1,12 @@
 """The calls that change something in a container engine."""
 
+import errno
 import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from sgdoctor.containers.client import ANSWER_SECONDS, Client, RefusedError, reason_of
-from sgdoctor.containers.transport import Stream, UnreachableError, target_of, unreachable
+from sgdoctor.containers.transport import Stream, target_of, unreachable
 
 LABEL: Final = "sgdoctor.relaunch"
 """Label of the containers that a relaunch made: id of its journal."""
@@ -34,7 +35,7 @@ class Engine:
 
     def identity(self) -> str:
         """Id of the engine, the same after it was started anew."""
-        return str(json.loads(self._call("GET", "/info")).get("ID") or "")
+        return str(self._json("GET", "/info").get("ID") or "")
 
     def inspect(self, container: str) -> dict[str, Any] | None:
         """All that the engine says of a container; None if there is none."""
@@ -53,8 +54,7 @@ class Engine:
         query = {"name": name}
         if platform is not None and self.client.api_version() >= (1, 41):
             query["platform"] = platform
-        answer = json.loads(self._call("POST", "/containers/create", query, body, seconds=_SLOW_SECONDS))
-        return str(answer["Id"])
+        return str(self._json("POST", "/containers/create", query, body, seconds=_SLOW_SECONDS)["Id"])
 
     def connect(self, network: str, container: str, endpoint: Mapping[str, Any]) -> None:
         """Connect a container to one more network."""
@@ -87,7 +87,7 @@ class Engine:
 
     def changes(self, container: str) -> list[str]:
         """Paths in the container that are not as in its image: what a new container does not have."""
-        entries = json.loads(self._call("GET", f"/containers/{container}/changes", seconds=_SLOW_SECONDS)) or []
+        entries = self._json("GET", f"/containers/{container}/changes", seconds=_SLOW_SECONDS) or []
         return [str(entry["Path"]) for entry in entries]
 
     def output(self, container: str) -> Stream:
@@ -97,7 +97,7 @@ class Engine:
 
     def _labelled(self, label: str) -> list[str]:
         query = {"all": "1", "filters": json.dumps({"label": [label]})}
-        return [str(entry["Id"]) for entry in json.loads(self._call("GET", "/containers/json", query))]
+        return [str(entry["Id"]) for entry in self._json("GET", "/containers/json", query)]
 
     def _call(
         self,
@@ -110,12 +110,26 @@ class Engine:
     ) -> bytes:
         stream = self._open(method, path, query, body, seconds)
         try:
-            answer = stream.read_all(ANSWER_SECONDS)
+            return stream.read_all(ANSWER_SECONDS)
         finally:
             stream.close()
-        if not answer and method == "GET":
-            raise unreachable(self.client.connections.endpoint, ConnectionResetError(104, "the answer was cut off"))
-        return answer
+
+    def _json(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        *,
+        seconds: float = ANSWER_SECONDS,
+    ) -> Any:
+        answer = self._call(method, path, query, body, seconds=seconds)
+        try:
+            return json.loads(answer)
+        except ValueError:
+            # Cut off: the engine ended while it answered.
+            reset = ConnectionResetError(errno.ECONNRESET, "the answer was cut off")
+            raise unreachable(self.client.connections.endpoint, reset) from None
 
     def _open(
         self,
@@ -135,6 +149,3 @@ class Engine:
             raise RefusedError(stream.status, reason_of(stream.read_all(ANSWER_SECONDS), stream.status))
         finally:
             stream.close()
-
-
-__all__ = ["LABEL", "NO_POLICY", "Engine", "RefusedError", "UnreachableError"]

@@ -43,6 +43,7 @@ class Step(StrEnum):
     SAVE_LOG = "save-log"  # way back: what the new one wrote
     REMOVE = "remove"  # way back: the new one
     GIVE_NAME_BACK = "give-name-back"
+    RESTORE_POLICY = "restore-policy"
     RESTORE = "restore"  # way back of compose: the bytes of the file
     RESTART_OLD = "restart-old"
 

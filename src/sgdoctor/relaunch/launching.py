@@ -1,0 +1,225 @@
+"""Relaunching a container with changes: what must be true before anything is touched, and then the transaction."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from sgdoctor.containers.client import Client
+from sgdoctor.errors import UserError
+from sgdoctor.launch.change import Change
+from sgdoctor.launch.inspection import CreateBody, Inspection
+from sgdoctor.launch.inspection.reading import mapping
+from sgdoctor.launch.model import FlagTable
+from sgdoctor.relaunch import texts
+from sgdoctor.relaunch.compare import losses, same_settings
+from sgdoctor.relaunch.engine import NO_POLICY, Engine
+from sgdoctor.relaunch.journal import Journal, open_journals
+from sgdoctor.relaunch.lock import locked
+from sgdoctor.relaunch.model import Ending, Intent, Outcome, Patience, Progress, Purpose, Readiness, Watcher
+from sgdoctor.relaunch.transaction import Transaction
+from sgdoctor.texts import Text
+
+BESIDE: Final = ".sgd-new"
+"""Behind the name of a new container until it takes the place of the old one."""
+ASIDE: Final = ".sgd-old"
+"""Behind the name of an old container that is kept."""
+
+_SWARM: Final = "com.docker.swarm.service.name"
+_KUBERNETES: Final = "io.kubernetes.pod.name"
+
+
+def quiet(_: Progress) -> None:
+    """A watcher that nobody listens to."""
+
+
+def refusal(client: Client, document: Inspection) -> Text | None:
+    """Why this container is not to be relaunched by making another one; None if it may be.
+
+    Args:
+        client: of its engine.
+        document: the container.
+
+    Raises:
+        UserError: the engine does not answer.
+    """
+    labels = mapping(mapping(document.data.get("Config")).get("Labels"))
+    status = mapping(document.data.get("State")).get("Status")
+    if client.is_podman():
+        return texts.PODMAN
+    if document.compose is not None:
+        return texts.managed("Compose")
+    if labels.get(_SWARM):
+        return texts.managed("Swarm")
+    if labels.get(_KUBERNETES):
+        return texts.managed("Kubernetes")
+    return {"paused": texts.PAUSED, "removing": texts.GOING, "dead": texts.GOING}.get(str(status))
+
+
+def left_behind(client: Client, container: str) -> list[str]:
+    """Paths in a container that are not as in its image, and that a new container does not have.
+
+    Args:
+        client: of the engine.
+        container: name or id.
+
+    Raises:
+        UserError: the engine does not answer, or does not know the container.
+    """
+    return Engine(client).changes(container)
+
+
+def relaunch(
+    client: Client,
+    document: Inspection,
+    changes: Sequence[Change],
+    flags: FlagTable,
+    *,
+    readiness: Readiness,
+    patience: Patience | None = None,
+    watcher: Watcher = quiet,
+    root: Path | None = None,
+) -> Outcome:
+    """Let a container with ``changes`` take the place of one.
+
+    Runs until the new server serves or the old one is back; whatever goes wrong, the outcome says so.
+
+    Args:
+        client: of the engine.
+        document: the container, as the plan was made from it.
+        changes: of the plan.
+        flags: of the engine's version.
+        readiness: knows when the new server serves.
+        patience: how long is waited.
+        watcher: told of each step.
+        root: stands for the state folder of sgdoctor.
+    """
+    try:
+        why = refusal(client, document)
+        if why is not None:
+            return Outcome(Ending.REFUSED, reason=why)
+        made, _ = document.body(changes, flags)
+        command = document.edited(changes, flags).launch.command
+    except UserError as error:
+        return Outcome(Ending.REFUSED, reason=error.message)
+    return replace_container(
+        client,
+        document,
+        made,
+        changes=tuple(changes),
+        command=command,
+        readiness=readiness,
+        patience=patience or Patience(),
+        watcher=watcher,
+        root=root,
+    )
+
+
+def replace_container(
+    client: Client,
+    document: Inspection,
+    made: CreateBody,
+    *,
+    changes: tuple[Change, ...] = (),
+    command: tuple[str, ...],
+    adopt: str = "",
+    purpose: Purpose = Purpose.RELAUNCH,
+    readiness: Readiness,
+    patience: Patience,
+    watcher: Watcher,
+    root: Path | None,
+) -> Outcome:
+    """Let another container take the place of one.
+
+    Args:
+        client: of the engine.
+        document: the container that gives its place away.
+        made: the request for the other one.
+        changes: by which its launch differs.
+        command: of its launch.
+        adopt: id of one that is there and was made by such a request; empty to make one.
+        purpose: why.
+        readiness: knows when its server serves.
+        patience: how long is waited.
+        watcher: told of each step.
+        root: stands for the state folder of sgdoctor.
+    """
+    engine = Engine(client)
+    try:
+        with locked(document.name, root):
+            intent = _intent(engine, document, made, adopt, root)
+            journal = Journal.begin(replace(intent, purpose=purpose, changes=changes, command=command), root)
+            return Transaction(
+                engine, journal, readiness=readiness, patience=patience, watcher=watcher, root=root
+            ).forward()
+    except UserError as error:
+        return Outcome(Ending.REFUSED, reason=error.message)
+
+
+def _intent(engine: Engine, document: Inspection, made: CreateBody, adopt: str, root: Path | None) -> Intent:
+    """What is about to be done, once everything that can be known before was found in order.
+
+    Raises:
+        UserError: something was not.
+    """
+    name = document.name
+    unfinished = open_journals(name, root)
+    if unfinished:
+        raise _refuse(texts.cut_off(name, unfinished[-1].id))
+    old = engine.inspect(str(document.data["Id"]))
+    if old is None:
+        raise _refuse(texts.old_gone(name))
+    if changed := same_settings(document.data, old):
+        raise _refuse(texts.changed_meanwhile(name, changed))
+    original, _ = document.body((), _NO_FLAGS)
+    if lost := losses(original.body, document.image, old):
+        raise _refuse(texts.lost(lost))
+    taken = {entry.id: entry.name for entry in engine.client.containers()}
+    for other in engine.relaunched():
+        if taken.get(other, "").startswith(f"{name}{BESIDE}"):
+            raise _refuse(texts.foreign(name, taken[other]))
+    host = mapping(made.body.get("HostConfig"))
+    return Intent(
+        container=name,
+        engine=engine.identity(),
+        old=old,
+        image=str(old.get("Image") or ""),
+        ran=mapping(old.get("State")).get("Status") in ("running", "restarting"),
+        body={**made.body, "HostConfig": {**host, "RestartPolicy": dict(NO_POLICY)}},
+        connects=made.connects,
+        platform=made.platform,
+        policy=mapping(host.get("RestartPolicy")),
+        original=original.body,
+        original_connects=original.connects,
+        adopt=adopt,
+        beside=taken.get(adopt) or _free(f"{name}{BESIDE}", taken.values()),
+        aside=_free(f"{name}{ASIDE}", taken.values()),
+        old_command=document.launch.command,
+    )
+
+
+class _NoFlags:
+    """Knows no flag: for a request without changes."""
+
+    def arity(self, flag: str) -> None:
+        del flag
+
+    def canonical(self, flag: str) -> str:
+        return flag
+
+
+_NO_FLAGS: Final = _NoFlags()
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    """The name, with a number behind it if somebody has it."""
+    there = set(taken)
+    number, free = 1, name
+    while free in there:
+        number += 1
+        free = f"{name}.{number}"
+    return free
+
+
+def _refuse(why: Text) -> UserError:
+    return UserError(why.en, why.zh)

@@ -1,0 +1,299 @@
+"""What to do about a relaunch that was cut off, and how to go back to an earlier launch."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from sgdoctor.containers.client import Client
+from sgdoctor.containers.launches import container_document
+from sgdoctor.errors import UserError
+from sgdoctor.launch.inspection import CreateBody
+from sgdoctor.launch.inspection.reading import mapping
+from sgdoctor.relaunch.engine import Engine
+from sgdoctor.relaunch.journal import Journal, journals, open_journals, read_journal, seconds_of
+from sgdoctor.relaunch.launching import quiet, replace_container
+from sgdoctor.relaunch.lock import Holder, holder, locked
+from sgdoctor.relaunch.model import (
+    Attempt,
+    Ending,
+    Outcome,
+    Patience,
+    Purpose,
+    Readiness,
+    StepState,
+    Watcher,
+    Way,
+)
+from sgdoctor.relaunch.transaction import Transaction
+from sgdoctor.texts import Text
+
+To = Literal["last-good", "original"] | int
+"""Which launch to go back to: the one before, the one before all relaunches, or the number of an attempt."""
+
+_CUT_OFF: Final = Text("It was cut off.", "重启被中断。")
+_ASKED: Final = Text("You asked for it.", "按你的要求恢复。")
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A relaunch without an end.
+
+    Attributes:
+        journal: of it.
+        holder: who is at work on it at this moment; None if it was cut off.
+    """
+
+    journal: Journal
+    holder: Holder | None
+
+
+def look_for_open(container: str | None = None, root: Path | None = None) -> list[Unfinished]:
+    """The relaunches that go on at this moment or were cut off, the oldest first. No engine is asked.
+
+    Args:
+        container: only those of the container of this name.
+        root: stands for the state folder of sgdoctor.
+    """
+    return [Unfinished(one, holder(one.intent.container, root)) for one in open_journals(container, root)]
+
+
+def resume(
+    client: Client,
+    journal: Journal,
+    *,
+    readiness: Readiness,
+    patience: Patience | None = None,
+    watcher: Watcher = quiet,
+    root: Path | None = None,
+) -> Outcome:
+    """Bring a relaunch that was cut off to its end: on, or back if it was on its way back.
+
+    Args:
+        client: of the engine.
+        journal: open.
+        readiness: knows when the new server serves.
+        patience: how long is waited.
+        watcher: told of each step.
+        root: stands for the state folder of sgdoctor.
+    """
+
+    def go(transaction: Transaction, current: Journal) -> Outcome:
+        return transaction.back(_reason(current)) if "back" in current.known else transaction.forward()
+
+    return _take_up(
+        client, journal, go, readiness=readiness, patience=patience or Patience(), watcher=watcher, root=root
+    )
+
+
+def rollback(
+    client: Client,
+    container: str,
+    to: To = "last-good",
+    *,
+    readiness: Readiness,
+    patience: Patience | None = None,
+    watcher: Watcher = quiet,
+    root: Path | None = None,
+) -> Outcome:
+    """Go back to an earlier launch of a container.
+
+    A relaunch that was cut off is undone. Otherwise the container of the earlier launch, or one like it where it was
+    removed, takes the place of the one that has it now, which is kept.
+
+    Args:
+        client: of the engine.
+        container: name.
+        to: which launch; of no meaning for a relaunch that was cut off.
+        readiness: knows when its server serves.
+        patience: how long is waited.
+        watcher: told of each step.
+        root: stands for the state folder of sgdoctor.
+
+    Raises:
+        UserError: there is no such launch, or the engine does not answer.
+    """
+    patience = patience or Patience()
+    unfinished = open_journals(container, root)
+    if unfinished:
+        return _take_up(
+            client,
+            unfinished[-1],
+            lambda transaction, current: transaction.back(_reason(current, _ASKED)),
+            readiness=readiness,
+            patience=patience,
+            watcher=watcher,
+            root=root,
+        )
+    document = container_document(client, container)
+    launches = _launches(document.name, root)
+    current = next((one for one in launches if one.attempt.current), None)
+    if current is None or current.attempt.container != document.data["Id"]:
+        raise UserError(
+            f"{document.name}: no relaunch of this container is known here.",
+            f"{document.name}：这里没有该容器的重启记录。",
+        )
+    wanted = _chosen(launches, to, document.name)
+    _same_engine(Engine(client), wanted.journal)
+    if wanted.attempt.container == current.attempt.container:
+        raise _already(document.name, wanted.attempt.number)
+    kept = client.inspect(wanted.attempt.container) if wanted.attempt.container else None
+    return replace_container(
+        client,
+        document,
+        wanted.made,
+        command=wanted.attempt.command,
+        adopt=kept.container.id if kept is not None else "",
+        purpose=Purpose.ROLLBACK,
+        readiness=readiness,
+        patience=patience,
+        watcher=watcher,
+        root=root,
+    )
+
+
+def history(container: str, root: Path | None = None) -> tuple[Attempt, ...]:
+    """The launches that a container has had through relaunches, the original first; empty if there were none.
+
+    Launches that were refused before anything was touched are no attempts. After somebody made a new container of the
+    same name by other means, the list begins anew.
+
+    Args:
+        container: name.
+        root: stands for the state folder of sgdoctor.
+    """
+    return tuple(one.attempt for one in _launches(container, root))
+
+
+@dataclass(frozen=True, slots=True)
+class _Launched:
+    """An attempt, and what it can be made from again."""
+
+    attempt: Attempt
+    made: CreateBody
+    journal: Journal
+
+
+def _launches(container: str, root: Path | None) -> list[_Launched]:
+    found: list[_Launched] = []
+    holds = 0
+    for journal in journals(container, root):
+        outcome, intent = journal.outcome, journal.intent
+        if outcome is not None and outcome.ending is Ending.REFUSED:
+            continue
+        holder_id = found[holds].attempt.container if found else ""
+        if not found or (intent.way is Way.CONTAINER and holder_id != intent.old_id):
+            policy = mapping(mapping(intent.old.get("HostConfig")).get("RestartPolicy"))
+            original = _request(intent.original, intent.original_connects, intent.platform, policy)
+            first = Attempt(0, intent.old_id, intent.old_command, journal=journal.id)
+            found, holds = [_Launched(first, original, journal)], 0
+        attempt = Attempt(
+            number=len(found),
+            container=journal.known.get("new", ""),
+            command=intent.command,
+            changes=intent.changes,
+            began=journal.began,
+            ending=outcome.ending if outcome is not None else Ending.OPEN,
+            reason=outcome.reason if outcome is not None else None,
+            seconds=seconds_of(journal),
+            log=journal.known.get("log"),
+            rule=journal.known.get("rule", ""),
+            purpose=intent.purpose,
+            journal=journal.id,
+        )
+        found.append(
+            _Launched(attempt, _request(intent.body, intent.connects, intent.platform, intent.policy), journal)
+        )
+        if outcome is None:
+            continue
+        if outcome.ending is Ending.DONE:
+            holds = attempt.number
+        # A container that removes itself has another id once it was made again.
+        holding = found[holds]
+        found[holds] = replace(holding, attempt=replace(holding.attempt, container=outcome.container))
+    if found:
+        found[holds] = replace(found[holds], attempt=replace(found[holds].attempt, current=True))
+    return found
+
+
+def _request(
+    body: Mapping[str, Any],
+    connects: tuple[tuple[str, Mapping[str, Any]], ...],
+    platform: str | None,
+    policy: Mapping[str, Any],
+) -> CreateBody:
+    host = {**mapping(body.get("HostConfig")), "RestartPolicy": dict(policy)}
+    return CreateBody({**body, "HostConfig": host}, connects, platform)
+
+
+def _chosen(launches: Sequence[_Launched], to: To, name: str) -> _Launched:
+    """The launch that is meant.
+
+    Raises:
+        UserError: there is none, or it is the one that runs.
+    """
+    if to == "original":
+        number: int | None = 0
+    elif to == "last-good":
+        good = [
+            one.attempt for one in launches if one.attempt.ending in (None, Ending.DONE) and not one.attempt.current
+        ]
+        number = good[-1].number if good else None
+    else:
+        number = to
+    if number is None or not 0 <= number < len(launches):
+        numbers = ", ".join(str(one.attempt.number) for one in launches)
+        raise UserError(
+            f"{name} has no such earlier launch; there are: {numbers}", f"{name} 没有这次启动；现有编号：{numbers}"
+        )
+    return launches[number]
+
+
+def _already(name: str, number: int) -> UserError:
+    return UserError(f"{name} is at launch {number} already.", f"{name} 当前就是第 {number} 次启动。")
+
+
+def _take_up(
+    client: Client,
+    journal: Journal,
+    go: Callable[[Transaction, Journal], Outcome],
+    *,
+    readiness: Readiness,
+    patience: Patience,
+    watcher: Watcher,
+    root: Path | None,
+) -> Outcome:
+    """Go on with a relaunch that was cut off.
+
+    Raises:
+        UserError: it goes on at this moment, is not about containers of this engine, or the engine does not answer.
+    """
+    if journal.intent.way is not Way.CONTAINER:
+        raise ValueError(journal.intent.way)
+    engine = Engine(client)
+    with locked(journal.intent.container, root):
+        # It may have been brought to an end since it was read.
+        current = read_journal(journal.path)
+        if current is None:
+            raise UserError(f"{journal.path} is gone.", f"{journal.path} 已不存在。")
+        if current.outcome is not None:
+            return current.outcome
+        _same_engine(engine, current)
+        transaction = Transaction(engine, current, readiness=readiness, patience=patience, watcher=watcher, root=root)
+        return go(transaction, current)
+
+
+def _same_engine(engine: Engine, journal: Journal) -> None:
+    if engine.identity() != journal.intent.engine:
+        name = journal.intent.container
+        raise UserError(
+            f"{name} was relaunched on another container engine than {engine.client.connections.endpoint.url}; "
+            "set DOCKER_HOST.",
+            f"{name} 是在另一个容器引擎上重启的，而不是 {engine.client.connections.endpoint.url}；请设置 DOCKER_HOST。",
+        )
+
+
+def _reason(journal: Journal, otherwise: Text = _CUT_OFF) -> Text:
+    """Why the way back was begun."""
+    failed = [one.note for one in journal.progress if one.state is StepState.FAILED and one.note is not None]
+    return failed[0] if failed else otherwise

@@ -1,0 +1,143 @@
+"""What a container said and how it ended, kept before it is gone, and what that means."""
+
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sgdoctor.containers.client import Client
+from sgdoctor.containers.exits import exit_lines
+from sgdoctor.containers.kept import kept_lines
+from sgdoctor.containers.records import AttemptEnded, AttemptStarted, Container, ExitFacts, LogChunk
+from sgdoctor.containers.spool import Spool
+from sgdoctor.containers.transport import CancelledError
+from sgdoctor.diagnosis.model import State, Verdict
+from sgdoctor.relaunch.engine import Engine
+
+_MOST: Final = 8 << 20
+_FRAME: Final = 8
+_SILENCE: Final = 1.0
+_END_SECONDS: Final = 5.0
+_EARLY: Final = 10**9
+
+
+class Saved(NamedTuple):
+    """A log that was kept.
+
+    Attributes:
+        path: of its file.
+        verdict: on it, if it is one of a start that failed.
+    """
+
+    path: Path | None
+    verdict: Verdict | None
+
+
+def save_log(client: Client, container: str, root: Path | None = None) -> Saved:
+    """Keep the log of a container beside those that were followed.
+
+    Args:
+        client: of the engine.
+        container: id.
+        root: stands for the state folder of sgdoctor.
+
+    Raises:
+        UserError: the engine does not answer.
+    """
+    look = client.inspect(container)
+    if look is None or (look.started is None and not look.facts.error):
+        return Saved(None, None)
+    data = b""
+    if look.started is not None:
+        data = b"".join(entry.data for entry in kept_lines(client, look.container, since=None))
+    return _save(look.container, data, look.facts, root, ended=not look.running)
+
+
+class Attachment:
+    """Takes down what a container that removes itself says, from before its start: its log goes with it.
+
+    Args:
+        engine: of the container.
+        container: which was not started yet.
+    """
+
+    def __init__(self, engine: Engine, container: Container) -> None:
+        self._engine = engine
+        self._container = container
+        self._data = bytearray()
+        self._began = time.time_ns()
+        self._stream = engine.output(container.id)
+        self._thread = threading.Thread(target=self._read, name="sgdoctor-attached", daemon=True)
+        self._thread.start()
+
+    def save(self, error: str = "", root: Path | None = None) -> Saved:
+        """Keep what came, once the container has ended.
+
+        Args:
+            error: with which the engine refused to start it.
+            root: stands for the state folder of sgdoctor.
+
+        Raises:
+            UserError: the engine does not answer.
+        """
+        self._thread.join(_END_SECONDS)
+        self._stream.close()
+        told = self._engine.client.happenings(self._container.id, self._began - _EARLY)
+        died = next((one for one in told if one.action == "die"), None)
+        facts = ExitFacts(
+            died.exit_code if died else None,
+            error=error,
+            started=None if error else self._began,
+            finished=died.time if died else None,
+            removed=True,
+        )
+        data = bytes(self._data) if self._container.tty else b"".join(_payloads(bytes(self._data)))
+        return _save(self._container, data.replace(b"\r\n", b"\n"), facts, root, ended=True)
+
+    def close(self) -> None:
+        """Let go of it: the container serves."""
+        self._stream.close()
+        self._thread.join(_END_SECONDS)
+
+    def _read(self) -> None:
+        with suppress(CancelledError):
+            while (data := self._stream.receive(_SILENCE)) != b"":
+                if data is not None and len(self._data) < _MOST:
+                    self._data += data
+
+
+def _payloads(data: bytes) -> list[bytes]:
+    """What stands in the frames of a stream without a terminal."""
+    found, position = [], 0
+    while position + _FRAME <= len(data):
+        size = int.from_bytes(data[position + 4 : position + _FRAME])
+        found.append(data[position + _FRAME : position + _FRAME + size])
+        position += _FRAME + size
+    return found
+
+
+def _save(container: Container, data: bytes, facts: ExitFacts, root: Path | None, *, ended: bool) -> Saved:
+    spool = Spool(root)
+    try:
+        spool.take(AttemptStarted(container, 1, facts.started, facts.restart_count))
+        if data:
+            spool.take(LogChunk(data, "stdout", facts.finished or 0))
+        if ended:
+            spool.take(AttemptEnded(container, facts))
+        path = spool.path
+    finally:
+        spool.close()
+    # What is kept in memory, on a full disk, is gone with its file.
+    kept = path if path is not None and path.exists() else None
+    return Saved(kept, _failure(data + exit_lines(container.name, facts), container.name) if ended else None)
+
+
+def _failure(log: bytes, name: str) -> Verdict | None:
+    from sgdoctor.diagnosis.pipeline import diagnose_bytes  # noqa: PLC0415 - only a failure is diagnosed
+    from sgdoctor.rules.base import load_rule_base  # noqa: PLC0415
+
+    if not log:
+        return None
+    verdict = diagnose_bytes(log, name, load_rule_base())[-1]
+    return verdict if verdict.state is State.FAILED else None

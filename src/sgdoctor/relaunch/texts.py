@@ -1,0 +1,144 @@
+"""What a user is told about a relaunch."""
+
+from collections.abc import Sequence
+
+from sgdoctor.relaunch.compare import Difference
+from sgdoctor.texts import Text
+
+PODMAN = Text(
+    "podman cannot relaunch a container through its Docker API: it refuses parts of what it shows, and has no way to "
+    "change a restart policy. Print the corrected command (sgdoctor fix) and run it with podman run.",
+    "podman 无法通过其 Docker API 重启容器：它拒绝接收自己显示的部分配置，也无法修改重启策略。"
+    "请打印修正后的命令（sgdoctor fix），再用 podman run 运行。",
+)
+PAUSED = Text("It is paused. Let it go on first: docker unpause.", "容器处于暂停状态。请先恢复：docker unpause。")
+GOING = Text("It is being removed at this moment.", "容器正在被删除。")
+STOPPED_BY_USER = Text("It was stopped by you.", "已被你中止。")
+OLD_RUNS = Text(
+    "The old container was started again by somebody else, and two servers do not fit on the GPU.",
+    "旧容器被其他人重新启动，GPU 上放不下两个服务。",
+)
+ENDED = Text("The server has ended.", "服务已退出。")
+DIED_AT_ONCE = Text("The server was ready and ended right after it.", "服务就绪后随即退出。")
+NO_ADDRESS = Text(
+    "The server says that it is ready; none of its ports can be asked from here.",
+    "服务自称已就绪；从这里无法访问它的任何端口。",
+)
+NEW_GONE = Text("The new container was removed by somebody else.", "新容器被其他人删除。")
+
+
+def managed(by: str) -> Text:
+    """Something else would undo what is done here."""
+    return Text(
+        f"{by} made this container and would make it again as it was; change it there.",
+        f"该容器由 {by} 创建，会按原样重建；请在那里修改。",
+    )
+
+
+def changed_meanwhile(name: str, what: Sequence[Difference]) -> Text:
+    """The plan is about a container that is not so any more."""
+    fields = ", ".join(one.field for one in what)
+    return Text(
+        f"{name} was changed by somebody else since the plan was made ({fields}). Make the plan again.",
+        f"制定方案之后，{name} 被其他人修改过（{fields}）。请重新制定方案。",
+    )
+
+
+def old_gone(name: str) -> Text:
+    """Nothing is left to be relaunched."""
+    return Text(f"{name} was removed by somebody else.", f"{name} 被其他人删除。")
+
+
+def lost(what: Sequence[Difference]) -> Text:
+    """The new container would not be like the old one."""
+    fields = "; ".join(str(one) for one in what)
+    return Text(
+        f"The new container would not be as the old one, so the old one was left alone: {fields}",
+        f"新容器与旧容器不一致，因此未改动旧容器：{fields}",
+    )
+
+
+def added(what: Sequence[Difference]) -> Text:
+    """The engine did more than it was asked for."""
+    fields = "; ".join(f"{one.field}: {one.found}" for one in what)
+    return Text(f"The engine set by itself: {fields}", f"容器引擎自行设置：{fields}")
+
+
+def image_gone(image: str, reason: str) -> Text:
+    """There is nothing to make a container from."""
+    return Text(
+        f"The image {image} is not there any more ({reason}). Get it: docker pull {image}",
+        f"镜像 {image} 已不存在（{reason}）。请获取：docker pull {image}",
+    )
+
+
+def name_taken(name: str, reason: str) -> Text:
+    """Somebody else took a name that is needed."""
+    return Text(
+        f"The name {name} was taken by another container ({reason}). Remove or rename that one.",
+        f"名称 {name} 被另一个容器占用（{reason}）。请删除或重命名该容器。",
+    )
+
+
+def journal_unwritable(reason: str) -> Text:
+    """The disk."""
+    return Text(f"The journal cannot be written any more: {reason}", f"重启日志无法继续写入：{reason}")
+
+
+def cut_off(name: str, journal: str) -> Text:
+    """An earlier relaunch has no end."""
+    return Text(
+        f"An earlier relaunch of {name} was cut off ({journal}). First: sgdoctor rollback {name}, or "
+        f"sgdoctor relaunch --resume {name}",
+        f"{name} 的上一次重启被中断（{journal}）。请先执行：sgdoctor rollback {name}，或 "
+        f"sgdoctor relaunch --resume {name}",
+    )
+
+
+def foreign(name: str, other: str) -> Text:
+    """Another user or machine is at work, or its journal is lost."""
+    return Text(
+        f"{other} is left of a relaunch of {name} whose journal is not here: another user or another machine is at "
+        f"work on it, or was. If nobody is: docker rm {other}",
+        f"{other} 是 {name} 的一次重启留下的容器，但这里没有对应的日志：可能有其他用户或机器正在操作。"
+        f"如果没有：docker rm {other}",
+    )
+
+
+def still_open(reason: Text, why: Text) -> Text:
+    """Neither forward nor back."""
+    return Text(f"{reason.en} The way back is not finished: {why.en}", f"{reason.zh}恢复尚未完成：{why.zh}")
+
+
+def not_in_time(seconds: float) -> Text:
+    """The user's limit is over."""
+    return Text(f"It was not ready within {seconds:.0f} s.", f"在 {seconds:.0f} 秒内未就绪。")
+
+
+def died_at_once(why: Text) -> Text:
+    """It was ready, and ended with the first request or right after."""
+    return Text(f"{DIED_AT_ONCE.en} {why.en}", f"{DIED_AT_ONCE.zh}{why.zh}")
+
+
+def no_answer(address: str) -> Text:
+    """It takes requests and keeps silent."""
+    return Text(
+        f"The server says that it is ready, and does not answer at {address}/health.",
+        f"服务自称已就绪，但 {address}/health 没有响应。",
+    )
+
+
+def not_reached(address: str, reason: str) -> Text:
+    """Nothing listens there, by what can be seen from here."""
+    return Text(
+        f"The server says that it is ready; it is not reached at {address} from here ({reason}).",
+        f"服务自称已就绪；从这里无法连接 {address}（{reason}）。",
+    )
+
+
+def unhealthy(address: str, status: int) -> Text:
+    """It says so itself."""
+    return Text(
+        f"The server says that it is ready, and answers {address}/health with {status}.",
+        f"服务自称已就绪，但 {address}/health 返回 {status}。",
+    )

@@ -1,0 +1,475 @@
+"""A relaunch as a journalled transaction: another container takes the place of one, or everything is as before.
+
+Each step looks at what is there and does what is missing, so that it can be taken again after its answer was lost or
+its process was killed. The order is the one that leaves a way back at every moment: the new container is made and
+compared while the old one still serves, the old one is only renamed, and never do both run.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from sgdoctor.containers.client import RefusedError
+from sgdoctor.containers.transport import UnreachableError
+from sgdoctor.diagnosis.model import Verdict
+from sgdoctor.errors import UserError
+from sgdoctor.launch.inspection.reading import mapping
+from sgdoctor.relaunch import texts
+from sgdoctor.relaunch.compare import differences, same_settings
+from sgdoctor.relaunch.engine import LABEL, NO_POLICY, Engine
+from sgdoctor.relaunch.journal import Journal
+from sgdoctor.relaunch.model import (
+    Ending,
+    NotReady,
+    Outcome,
+    Patience,
+    Progress,
+    Readiness,
+    Step,
+    StepState,
+    Watcher,
+)
+from sgdoctor.relaunch.saving import Attachment, Saved, save_log
+from sgdoctor.texts import Text
+
+_POLL: Final = 0.1
+_GONE_SECONDS: Final = 30.0
+_TRIES: Final = 3
+# So long an engine may still be making a container for somebody who was killed while asking for it.
+_CREATING_SECONDS: Final = 2.0
+_NOT_FOUND: Final = 404
+_CONFLICT: Final = 409
+_RUNNING: Final = frozenset({"running", "restarting", "paused"})
+_RESTORED: Final = "-restored"
+
+
+class _FailedError(Exception):
+    """A step did not work out; ``reason`` goes to the user."""
+
+    def __init__(self, reason: Text, verdict: Verdict | None = None) -> None:
+        super().__init__(reason.en)
+        self.reason = reason
+        self.verdict = verdict
+
+
+class Transaction:
+    """One relaunch, from its journal.
+
+    Args:
+        engine: of the containers.
+        journal: open.
+        readiness: knows when the new server serves.
+        patience: how long is waited.
+        watcher: told of each step, once it is in the journal.
+        root: stands for the state folder of sgdoctor.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        journal: Journal,
+        *,
+        readiness: Readiness,
+        patience: Patience,
+        watcher: Watcher,
+        root: Path | None = None,
+    ) -> None:
+        self._engine = engine
+        self._journal = journal
+        self._intent = journal.intent
+        self._readiness = readiness
+        self._patience = patience
+        self._watcher = watcher
+        self._root = root
+        self._attached: Attachment | None = None
+        self._refused = ""
+        self._notes: list[Text] = []
+
+    # ------------------------------------------------------------ on
+
+    def forward(self) -> Outcome:
+        """Everything that is left to be done; after a failure the way back."""
+        try:
+            self._go()
+        except _FailedError as failure:
+            return self.back(failure.reason, failure.verdict)
+        except KeyboardInterrupt:
+            return self.back(texts.STOPPED_BY_USER)
+        except UserError as error:
+            if isinstance(error, UnreachableError) and self._journal.begun(Step.SETTLE):
+                # It serves. Only the last touch is missing.
+                return self._open(error.message)
+            return self.back(error.message)
+        except OSError as error:
+            return self.back(texts.journal_unwritable(error.strerror or str(error)))
+        return self._finish(Outcome(Ending.DONE, container=self._new_id() or "", notes=tuple(self._notes)))
+
+    def _go(self) -> None:
+        held = self._journal.begun(Step.HOLD)
+        if not self._intent.adopt:
+            self._do(Step.CREATE, self._create)
+        if not held:
+            self._do(Step.COMPARE, self._compare)
+        if self._intent.removes_itself and self._old() is not None:
+            self._do(Step.SAVE_LOG, self._save_old)
+        self._do(Step.HOLD, self._hold)
+        self._do(Step.STOP, self._stop)
+        self._do(Step.STEP_ASIDE, self._step_aside)
+        self._do(Step.TAKE_NAME, self._take_name)
+        self._do(Step.START, self._start)
+        self._do(Step.READY, self._ready)
+        self._do(Step.SETTLE, self._settle)
+
+    def _create(self) -> dict[str, str]:
+        intent = self._intent
+        new = self._new_id()
+        if new is None:
+            try:
+                new = self._engine.create(intent.beside, self._labelled(intent.body, self._journal.id), intent.platform)
+            except RefusedError as error:
+                # The engine was still making it for a request whose answer was lost.
+                new = self._new_id() if error.status == _CONFLICT else None
+                if new is None:
+                    raise self._not_created(error, intent.beside) from None
+        self._connect(new, intent.connects)
+        return {"new": new}
+
+    def _not_created(self, error: RefusedError, name: str) -> _FailedError:
+        image = str(self._intent.body.get("Image") or self._intent.original.get("Image") or "")
+        if error.status == _NOT_FOUND and "image" in error.reason.lower():
+            return _FailedError(texts.image_gone(image, error.reason))
+        if error.status == _CONFLICT:
+            return _FailedError(texts.name_taken(name, error.reason))
+        return _FailedError(error.message)
+
+    def _connect(self, container: str, connects: tuple[tuple[str, Mapping[str, Any]], ...]) -> None:
+        if not connects:
+            return
+        there = mapping(mapping((self._engine.inspect(container) or {}).get("NetworkSettings")).get("Networks"))
+        for network, endpoint in connects:
+            if network not in there:
+                self._engine.connect(network, container, endpoint)
+
+    def _compare(self) -> None:
+        old = self._old()
+        if old is None:
+            raise _FailedError(texts.old_gone(self._intent.container))
+        if changed := same_settings(self._intent.old, old):
+            raise _FailedError(texts.changed_meanwhile(self._intent.container, changed))
+        if self._intent.adopt:
+            return
+        new = self._new()
+        image = self._engine.client.image_data(str(new["Image"]))
+        found = differences(self._intent.body, self._intent.connects, image, new)
+        if lost := [one for one in found if one.is_loss]:
+            raise _FailedError(texts.lost(lost))
+        if found:
+            self._notes.append(texts.added(found))
+
+    def _save_old(self) -> None:
+        save_log(self._engine.client, self._intent.old_id, self._root)
+
+    def _hold(self) -> None:
+        old = self._old()
+        if old is not None and _policy(old).get("Name") not in ("no", ""):
+            self._engine.set_policy(self._intent.old_id, NO_POLICY)
+
+    def _stop(self) -> None:
+        intent = self._intent
+        old = self._old()
+        if old is not None and _runs(old):
+            own = mapping(old.get("Config")).get("StopTimeout") or 0
+            try:
+                self._engine.stop(intent.old_id, max(self._patience.stop, own))
+            except RefusedError as error:
+                if error.status != _NOT_FOUND:  # it ended by itself, and is gone
+                    raise
+        if intent.removes_itself and intent.ran:
+            self._until(lambda: self._old() is None)
+            return
+        old = self._old()
+        if old is None and not intent.removes_itself:
+            raise _FailedError(texts.old_gone(intent.container))
+        if old is not None and _runs(old):
+            raise _FailedError(texts.OLD_RUNS)
+
+    def _step_aside(self) -> None:
+        old = self._old()
+        if old is not None and _name(old) != self._intent.aside:
+            self._rename(self._intent.old_id, self._intent.aside)
+
+    def _take_name(self) -> None:
+        new = self._new()
+        if _name(new) != self._intent.container:
+            self._rename(str(new["Id"]), self._intent.container)
+
+    def _rename(self, container: str, name: str) -> None:
+        try:
+            self._engine.rename(container, name)
+        except RefusedError as error:
+            if error.status == _CONFLICT:
+                raise _FailedError(texts.name_taken(name, error.reason)) from None
+            raise
+
+    def _start(self) -> None:
+        old = self._old()
+        if old is not None and _runs(old):
+            raise _FailedError(texts.OLD_RUNS)
+        new = self._new()
+        if _runs(new):
+            return
+        look = self._engine.client.inspect(str(new["Id"]))
+        if mapping(new.get("HostConfig")).get("AutoRemove") and look is not None and self._attached is None:
+            self._attached = Attachment(self._engine, look.container)
+        try:
+            self._engine.start(str(new["Id"]))
+        except RefusedError as error:
+            self._refused = error.reason
+            raise
+
+    def _ready(self) -> None:
+        answer = self._readiness.wait(str(self._new()["Id"]), self._tell_ready)
+        if isinstance(answer, NotReady):
+            raise _FailedError(answer.reason, answer.verdict)
+        if not _runs(self._new()):
+            raise _FailedError(texts.DIED_AT_ONCE)
+        if answer.note is not None:
+            self._notes.append(answer.note)
+
+    def _tell_ready(self, note: Text) -> None:
+        self._watcher(Progress(Step.READY, StepState.BEGUN, datetime.now(UTC), note))
+
+    def _settle(self) -> None:
+        wanted = self._intent.policy
+        new = self._new()
+        if self._attached is not None:
+            self._attached.close()
+        if wanted.get("Name") not in (None, "", "no") and _policy(new) != wanted:
+            self._engine.set_policy(str(new["Id"]), wanted)
+
+    # ------------------------------------------------------------ back
+
+    def back(self, reason: Text, verdict: Verdict | None = None) -> Outcome:
+        """Everything as it was before.
+
+        Args:
+            reason: why.
+            verdict: on the start that failed.
+        """
+        saved = Saved(None, None)
+
+        def save() -> dict[str, str]:
+            nonlocal saved
+            saved = self._save_new()
+            return {"log": str(saved.path)} if saved.path is not None else {}
+
+        try:
+            self._do(Step.SAVE_LOG, save, {"back": "1"})
+            self._do(Step.REMOVE, self._remove_new)
+            self._do(Step.GIVE_NAME_BACK, self._give_name_back)
+            self._do(Step.RESTORE_POLICY, self._restore_policy)
+            self._do(Step.RESTART_OLD, self._restart_old)
+        except (_FailedError, UserError) as error:
+            why = error.reason if isinstance(error, _FailedError) else error.message
+            return self._open(texts.still_open(reason, why), verdict or saved.verdict)
+        old = self._place_of_old()
+        touched = self._journal.begun(Step.HOLD)
+        return self._finish(
+            Outcome(
+                Ending.BACK if touched else Ending.REFUSED,
+                container=str(old["Id"]) if old else "",
+                reason=reason,
+                log=self._journal.known.get("log"),
+                verdict=verdict or saved.verdict,
+                notes=tuple(self._notes),
+            )
+        )
+
+    def _save_new(self) -> Saved:
+        if self._attached is not None:
+            attached, self._attached = self._attached, None
+            new = self._new_id()
+            if new is not None:
+                self._engine.remove(new)
+            return attached.save(self._refused, self._root)
+        self._settle_creation()
+        new = self._new_id()
+        return Saved(None, None) if new is None else save_log(self._engine.client, new, self._root)
+
+    def _settle_creation(self) -> None:
+        """Wait for a container that the engine may still be making for a process that was killed."""
+        begun = [one for one in self._journal.progress if one.step is Step.CREATE]
+        if not begun or begun[-1].state is StepState.DONE or self._new_id() is not None:
+            return
+        age = (datetime.now(UTC) - begun[-1].time).total_seconds()
+        limit = time.monotonic() + _CREATING_SECONDS - age
+        while self._new_id() is None and time.monotonic() < limit:
+            time.sleep(_POLL)
+
+    def _remove_new(self) -> None:
+        intent = self._intent
+        new = self._new_id()
+        if new is None:
+            return
+        if not intent.adopt:
+            self._engine.remove(new)
+            self._until(lambda: self._engine.inspect(new) is None)
+            return
+        data = self._new()
+        if _policy(data).get("Name") not in ("no", ""):
+            self._engine.set_policy(new, NO_POLICY)
+        if _runs(data):
+            self._engine.stop(new, self._patience.stop)
+        if _name(data) != intent.beside:
+            self._rename(new, intent.beside)
+
+    def _give_name_back(self) -> dict[str, str]:
+        intent = self._intent
+        old = self._place_of_old()
+        if old is None:
+            return self._restore() if self._journal.begun(Step.STOP) else {}
+        if _name(old) != intent.container:
+            self._rename(str(old["Id"]), intent.container)
+        return {}
+
+    def _restore(self) -> dict[str, str]:
+        """Make the old container again, from what is known of it: it removed itself, or somebody cleaned up."""
+        intent = self._intent
+        try:
+            body = self._labelled(intent.original, self._journal.id + _RESTORED)
+            restored = self._engine.create(intent.container, body, intent.platform)
+        except RefusedError as error:
+            made = self._engine.made_by(self._journal.id + _RESTORED)
+            if not made:
+                raise self._not_created(error, intent.container) from None
+            restored = made[0]
+        self._connect(restored, intent.original_connects)
+        return {"restored": restored}
+
+    def _restore_policy(self) -> None:
+        old = self._place_of_old()
+        wanted = mapping(mapping(self._intent.old.get("HostConfig")).get("RestartPolicy"))
+        if old is not None and wanted and _policy(old) != wanted:
+            self._engine.set_policy(str(old["Id"]), wanted)
+
+    def _restart_old(self) -> None:
+        old = self._place_of_old()
+        if old is None or not self._intent.ran or _runs(old):
+            return
+        new = self._new_id()
+        if new is not None and _runs(self._new()):
+            raise _FailedError(texts.OLD_RUNS)
+        self._engine.start(str(old["Id"]))
+
+    # ------------------------------------------------------------ what is there
+
+    def _old(self) -> dict[str, Any] | None:
+        return self._engine.inspect(self._intent.old_id)
+
+    def _place_of_old(self) -> dict[str, Any] | None:
+        """The old container, or what was made in its place."""
+        old = self._old()
+        if old is None and (made := self._engine.made_by(self._journal.id + _RESTORED)):
+            old = self._engine.inspect(made[0])
+        return old
+
+    def _new_id(self) -> str | None:
+        """The new container: its label tells, even if the answer that told its id was lost."""
+        if self._intent.adopt:
+            return self._intent.adopt if self._engine.inspect(self._intent.adopt) is not None else None
+        made = self._engine.made_by(self._journal.id)
+        return made[0] if made else None
+
+    def _new(self) -> dict[str, Any]:
+        new = self._new_id()
+        data = self._engine.inspect(new) if new is not None else None
+        if data is None:
+            raise _FailedError(texts.NEW_GONE)
+        return data
+
+    @staticmethod
+    def _labelled(body: Mapping[str, Any], journal: str) -> dict[str, Any]:
+        return {**body, "Labels": {**mapping(body.get("Labels")), LABEL: journal}}
+
+    # ------------------------------------------------------------ steps and their journal
+
+    def _do(
+        self, step: Step, act: Callable[[], Mapping[str, str] | None], known: Mapping[str, str] | None = None
+    ) -> None:
+        """Take a step, again if the engine went away in the middle of it."""
+        self._note(step, StepState.BEGUN, known=known)
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                learned = act()
+                break
+            except UnreachableError as error:
+                if not tries_left or not self._engine_returns():
+                    self._note(step, StepState.FAILED, error.message)
+                    raise
+            except UserError as error:
+                self._note(step, StepState.FAILED, error.message)
+                raise
+            except _FailedError as failure:
+                self._note(step, StepState.FAILED, failure.reason)
+                raise
+        self._note(step, StepState.DONE, known=learned)
+
+    def _note(
+        self, step: Step, state: StepState, note: Text | None = None, *, known: Mapping[str, str] | None = None
+    ) -> None:
+        progress = Progress(step, state, datetime.now(UTC), note)
+        learned = dict(known or {})
+        going_back = "back" in {**self._journal.known, **learned}
+        try:
+            self._journal.note(progress, **learned)
+        except OSError:
+            # Forward nothing is done that is not in the journal. The way back is taken even without it.
+            if not going_back and state is not StepState.FAILED:
+                raise
+            self._journal.known |= learned
+        self._watcher(progress)
+
+    def _engine_returns(self) -> bool:
+        limit = time.monotonic() + self._patience.engine
+        while True:
+            with suppress(UnreachableError):
+                self._engine.inspect(self._intent.old_id)
+                return True
+            if time.monotonic() >= limit:
+                return False
+            time.sleep(_POLL)
+
+    def _until(self, done: Callable[[], bool]) -> None:
+        """Wait for the engine to finish removing a container, whose name is taken so long."""
+        limit = time.monotonic() + _GONE_SECONDS
+        while not done() and time.monotonic() < limit:
+            time.sleep(_POLL)
+
+    def _finish(self, outcome: Outcome) -> Outcome:
+        try:
+            self._journal.finish(outcome)
+        except OSError as error:
+            return self._open(texts.journal_unwritable(error.strerror or str(error)), outcome.verdict)
+        return replace(outcome, journal=self._journal.id)
+
+    def _open(self, reason: Text, verdict: Verdict | None = None) -> Outcome:
+        known = self._journal.known
+        return Outcome(
+            Ending.OPEN, self._journal.id, known.get("new", ""), reason, known.get("log"), verdict, tuple(self._notes)
+        )
+
+
+def _name(data: Mapping[str, Any]) -> str:
+    return str(data.get("Name") or "").lstrip("/")
+
+
+def _policy(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    return mapping(mapping(data.get("HostConfig")).get("RestartPolicy"))
+
+
+def _runs(data: Mapping[str, Any]) -> bool:
+    return str(mapping(data.get("State")).get("Status") or "") in _RUNNING

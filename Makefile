@@ -50,6 +50,7 @@ docs: $(VENV)/.dev
 	$(BIN)/python tools/healthy_lines.py
 	$(BIN)/python tools/readme_output.py
 	$(BIN)/python tools/key_tables.py
+	$(BIN)/python tools/fix_output.py
 	$(BIN)/python tools/pictures.py
 
 bench: $(VENV)/.dev

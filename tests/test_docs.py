@@ -18,12 +18,20 @@ def test_rule_pages_are_up_to_date(tmp_path: Path) -> None:
     assert [name for name in written if written[name] != there[name]] == [], "run `make docs`"
 
 
-@pytest.mark.parametrize("page", ["docs/watch.md", "docs/watch.zh.md"])
-def test_tables_of_keys_are_up_to_date(page: str) -> None:
-    spec = importlib.util.spec_from_file_location("key_tables", REPO / "tools" / "key_tables.py")
+@pytest.mark.parametrize(
+    ("tool", "page"),
+    [
+        ("key_tables", "docs/watch.md"),
+        ("key_tables", "docs/watch.zh.md"),
+        ("fix_output", "docs/fix.md"),
+        ("fix_output", "docs/fix.zh.md"),
+    ],
+)
+def test_pages_show_what_the_program_has_and_prints(tool: str, page: str) -> None:
+    spec = importlib.util.spec_from_file_location(tool, REPO / "tools" / f"{tool}.py")
     assert spec is not None
     assert spec.loader is not None
-    tables = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tables)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
 
-    assert tables.updated(page) == (REPO / page).read_text(encoding="utf-8"), "run `make docs`"
+    assert module.updated(page) == (REPO / page).read_text(encoding="utf-8"), "run `make docs`"

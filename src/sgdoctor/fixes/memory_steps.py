@@ -41,7 +41,7 @@ def ways_of(solution: Solution, seen: Remedy | None) -> list[Way]:
             basis=basis,
             title=_title(solution),
             why=why,
-            note=_note(solution.interval, solution.prediction),
+            note=_working(solution.interval),
             rule=rule,
         )
         ways.append(Way(step, advised=True))
@@ -54,7 +54,7 @@ def _cost(cut: Cut) -> tuple[bool, int]:
 
 
 def _cut(cut: Cut, basis: Basis, rule: str, why: Text) -> Step:
-    return Step(cut.id, cut.changes, basis, cut.title, why, cut.safety, cut.loss, rule)
+    return Step(cut.id, cut.changes, basis, cut.title, why, cut.safety, cut.loss, rule, _figures(cut.prediction))
 
 
 def _reason(now: Prediction | None, seen: Remedy | None) -> tuple[str, Text]:
@@ -81,19 +81,31 @@ def _title(solution: Solution) -> Text:
     )
 
 
-def _note(interval: Interval | None, then: Prediction | None) -> Text:
-    """Which values work, and how much memory stays free."""
+def _working(interval: Interval | None) -> Text:
+    """Which values of the fraction work."""
+    if interval is None or interval.empty:
+        return NO_TEXT
+    low, high = f"{interval.low:.2f}", f"{interval.high:.2f}"
+    en, zh = f"Values from {low} to {high} work", f"{low} 到 {high} 之间的值可行"
+    if interval.low <= interval.safe < interval.high:
+        return Text(f"{en}, up to {interval.safe:.2f} for certain.", f"{zh}，{interval.safe:.2f} 以内是确定的。")
+    return Text(f"{en}.", f"{zh}。")
+
+
+def _figures(then: Prediction) -> Text:
+    """What the memory holds then, in one line."""
     en, zh = [], []
-    if interval is not None and not interval.empty:
-        low, high = f"{interval.low:.2f}", f"{interval.high:.2f}"
-        en.append(f"Values from {low} to {high} work.")
-        zh.append(f"{low} 到 {high} 之间的值可行。")
-        if interval.reason is not None and interval.safe < interval.high:
-            en.append(f"Above {interval.safe:.2f} it is not certain: {interval.reason.en}.")
-            zh.append(f"高于 {interval.safe:.2f} 时不能确定：{interval.reason.zh}。")
-    if then is not None and then.left_gib is not None:
-        left = then.left_gib
-        amount = f"{left.low:.2f}" if left.known else f"{max(0.0, left.low):.2f}-{left.high:.2f}"
-        en.append(f"{amount} GiB stay free.")
-        zh.append(f"剩余 {amount} GiB。")
-    return Text(" ".join(en), "".join(zh))
+    if then.kv_tokens is not None:
+        en.append(f"{then.kv_tokens:,} tokens")
+        zh.append(f"{then.kv_tokens:,} 个 token")
+    if then.max_running_requests is not None:
+        en.append(
+            f"{then.max_running_requests} requests at once" if then.max_running_requests != 1 else "1 request at once"
+        )
+        zh.append(f"同时 {then.max_running_requests} 个请求")
+    if then.left_gib is not None:
+        low, high = max(0.0, then.left_gib.low), then.left_gib.high
+        amount = f"{low:.2f}" if then.left_gib.known else f"{low:.2f}-{high:.2f}"
+        en.append(f"{amount} GiB stay free")
+        zh.append(f"剩余 {amount} GiB")
+    return Text(", ".join(en), "，".join(zh))

@@ -156,7 +156,7 @@ class _Sheet(Canvas):
                 self.line(Styled(self._safe(change_text(change, self.lang)), style="bold cyan"), indent + 2)
         if not short and self._tells_why(step):
             self.line(self.styled(say(self.lang, "fix.why", text=self._text(step.why)), "dim"), indent)
-        if not short and step.note.en:
+        if step.note.en:
             self.line(self.styled(self._text(step.note), "dim"), indent)
         if cost_of(step.effect, self.lang):
             self.line(self.styled(say(self.lang, "report.cost", text=self._text(step.effect)), "dim"), indent)
@@ -204,7 +204,7 @@ class _Sheet(Canvas):
                 self.line(self.styled(text, "red"), 4)
         reason = after.left_gib.reason if after is not None and after.left_gib is not None else None
         if reason is not None:
-            self.line(self.styled(self._text(reason), "dim"), 4)
+            self.line(self.styled(say(self.lang, "fix.note", text=self._text(reason)), "dim"), 4)
 
     def _warnings(self, warnings: Iterable[Text]) -> None:
         for index, warning in enumerate(warnings):

@@ -1,4 +1,4 @@
-"""Write what sgdoctor ships about models: which SGLang has which architecture, which transformers reads which type.
+"""Write what sgdoctor ships about models: architectures, model types and quantisation methods by version.
 
 Usage: ``python tools/model_data.py WHEEL [WHEEL ...]`` with wheels of ``sglang`` and ``transformers``. Each adds its
 version, or replaces it; other versions stay as they are in ``models.json``.
@@ -21,6 +21,7 @@ DATA: Final = Path(__file__).parents[1] / "src" / "sgdoctor" / "engines" / "sgla
 # (srt/models/registry.py); model types are those of the classes that SGLang registers, and of transformers' mapping.
 _ARCHITECTURES: Final = re.compile(r"sglang/srt/models/\w+\.py")
 _SGLANG_TYPES: Final = re.compile(r"sglang/srt/(?:configs/.+|hf_transformers_utils|utils/hf_transformers.*)\.py")
+_METHODS: Final = re.compile(r"sglang/srt/layers/quantization/__init__\.py")
 _TRANSFORMERS_TYPES: Final = re.compile(r"transformers/models/auto/(?:configuration_auto|auto_mappings)\.py")
 _WHEEL: Final = re.compile(r"(sglang|transformers)-([^-]+)-.*\.whl")
 
@@ -39,6 +40,13 @@ def registered_types(sources: Iterable[str]) -> set[str]:
         keys = [key for node in tables if isinstance(node, ast.Dict) for key in node.keys if key is not None]
         found.update(text for key in keys if (text := _text(key)))
     return found
+
+
+def methods(sources: Iterable[str]) -> set[str]:
+    """Names of quantisation methods: the keys of the tables of their classes."""
+    tables = [node for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Dict)]
+    keys = [key for table in tables for key in table.keys if key is not None]
+    return {text for key in keys if (text := _text(key))}
 
 
 def mapped_types(sources: Iterable[str]) -> set[str]:
@@ -83,8 +91,12 @@ def read_wheel(path: Path) -> tuple[str, str, dict[str, set[str]]]:
 
         if package == "transformers":
             return package, version, {"types": mapped_types(sources(_TRANSFORMERS_TYPES))}
-        classes = architectures(sources(_ARCHITECTURES))
-        return package, version, {"architectures": classes, "types": registered_types(sources(_SGLANG_TYPES))}
+        own = {
+            "architectures": architectures(sources(_ARCHITECTURES)),
+            "types": registered_types(sources(_SGLANG_TYPES)),
+            "methods": methods(sources(_METHODS)),
+        }
+        return package, version, own
 
 
 def spans(present: Iterable[int]) -> list[int]:

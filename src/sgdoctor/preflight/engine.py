@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,14 +13,14 @@ from typing import Any, Final
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint, find_endpoint
 from sgdoctor.containers.image_files import open_image
-from sgdoctor.containers.transport import CancelledError
+from sgdoctor.containers.transport import CancelledError, UnreachableError
 from sgdoctor.engines.sglang.flags.documents import document, from_document
 from sgdoctor.engines.sglang.flags.extract import extract
 from sgdoctor.engines.sglang.flags.model import Schema
 from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.errors import UserError
 from sgdoctor.patterns import lazy_pattern
-from sgdoctor.preflight.model import ImageFacts
+from sgdoctor.preflight.model import DockerState, ImageFacts
 from sgdoctor.texts import Text
 
 _LOOPBACK: Final = ("localhost", "127.", "[::1]", "::1")
@@ -42,6 +43,7 @@ class EngineFacts:
         info: of its machine; None if it does not answer.
         reason: why it does not.
         containers: all of them.
+        state: whether it can be asked.
     """
 
     endpoint: str = ""
@@ -49,6 +51,7 @@ class EngineFacts:
     info: dict[str, Any] | None = None
     reason: Text | None = None
     containers: tuple[dict[str, Any], ...] = ()
+    state: DockerState = DockerState.SILENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +77,28 @@ def engine_facts(client: Client) -> EngineFacts:
         info = client.info()
         containers = client.containers_data()
     except UserError as error:
-        return EngineFacts(endpoint.url, _elsewhere(endpoint, {}), reason=error.message)
+        return EngineFacts(
+            endpoint.url, _elsewhere(endpoint, {}), reason=error.message, state=_state_of(endpoint, error)
+        )
     except CancelledError:
         return EngineFacts(endpoint.url, _elsewhere(endpoint, {}), reason=late(endpoint.url))
-    return EngineFacts(endpoint.url, _elsewhere(endpoint, info), info, containers=tuple(containers))
+    return EngineFacts(
+        endpoint.url,
+        _elsewhere(endpoint, info),
+        info,
+        containers=tuple(containers),
+        state=DockerState.ANSWERS,
+    )
+
+
+def _state_of(endpoint: Endpoint, error: UserError) -> DockerState:
+    """Why an engine gave no answer. A machine with the docker command is meant to have one."""
+    if isinstance(error, UnreachableError) and error.nobody_there and shutil.which("docker") is None:
+        return DockerState.ABSENT
+    socket_file = Path(endpoint.address)
+    if endpoint.scheme == "unix" and socket_file.exists() and not os.access(socket_file, os.R_OK | os.W_OK):
+        return DockerState.DENIED
+    return DockerState.SILENT
 
 
 def late(address: str) -> Text:

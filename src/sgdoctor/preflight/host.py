@@ -66,6 +66,7 @@ def host_of(
         docker_reason=engine.reason,
         containers=engine.containers,
         endpoint=engine.endpoint,
+        docker_state=engine.state,
     )
     if remote:
         memory = info.get("MemTotal")
@@ -85,6 +86,7 @@ def host_of(
         xids=answers.get("xids", ()),
         pci_cards=machine.cards,
         contained=machine.contained,
+        char_links=host_files.char_links(root),
     )
 
 

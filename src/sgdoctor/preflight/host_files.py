@@ -25,6 +25,7 @@ _CDI_LARGEST: Final = 4 << 20
 _CDI_KIND: Final = lazy_pattern(r"[\"']?kind[\"']?\s*:\s*[\"']?([\w.-]+/[\w.-]+)")
 _CDI_NAME: Final = lazy_pattern(r"[\"']?\bname[\"']?\s*:\s*[\"']?([\w.:-]+)")
 _XID: Final = lazy_pattern(r"NVRM: (Xid \(PCI:[0-9a-fA-F:.]+\): \d+[^\n]{0,120})")
+_CARD: Final = lazy_pattern(r"nvidia(?:\d+|ctl)")
 _SHOWN_XIDS: Final = 3
 _MOST_RECORDS: Final = 50_000
 
@@ -118,6 +119,22 @@ def _devices(text: str) -> list[str]:
     kind = _CDI_KIND.search(text)
     # Hooks, nodes and mounts of a specification have paths; only devices have names.
     return [f"{kind[1]}={name[1]}" for name in _CDI_NAME.finditer(text)] if kind else []
+
+
+def char_links(root: Path = Path("/")) -> bool | None:
+    """Whether ``/dev/char`` has a link to every card; None where there are no cards.
+
+    systemd resolves the devices that a container may use through these links when it is reloaded
+    (https://github.com/NVIDIA/nvidia-container-toolkit/issues/48).
+    """
+    try:
+        cards = [entry for entry in (root / "dev").iterdir() if _CARD.fullmatch(entry.name)]
+        numbers = [entry.stat().st_rdev for entry in cards]
+    except OSError:
+        return None
+    if not numbers:
+        return None
+    return all((root / "dev/char" / f"{os.major(one)}:{os.minor(one)}").exists() for one in numbers)
 
 
 def xids(root: Path = Path("/")) -> tuple[str, ...]:

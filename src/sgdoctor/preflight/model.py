@@ -87,6 +87,15 @@ class CardFacts:
     notes: tuple[Text, ...] = ()
 
 
+class DockerState(StrEnum):
+    """Whether a container engine can be asked."""
+
+    ANSWERS = "answers"
+    DENIED = "denied"  # it is there, and this user may not use it
+    SILENT = "silent"  # it should be there, and does not answer
+    ABSENT = "absent"  # this machine has none, and none was named
+
+
 @dataclass(frozen=True, slots=True)
 class HostFacts:
     """What is known of the machine that would run the container; None and empty for what is not.
@@ -114,6 +123,9 @@ class HostFacts:
         xids: newest complaints of the driver in the kernel's log; empty where there are none or it may not be read.
         pci_cards: NVIDIA cards on the bus, driver or not.
         contained: whether this program runs in a container itself and sees little of the host.
+        docker_state: whether Docker can be asked.
+        char_links: whether ``/dev/char`` has links to the cards, without which systemd takes them away from containers;
+            None where there are no cards to link to.
     """
 
     remote: bool = False
@@ -138,6 +150,8 @@ class HostFacts:
     xids: tuple[str, ...] = ()
     pci_cards: int = 0
     contained: bool = False
+    docker_state: DockerState = DockerState.ABSENT
+    char_links: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,13 +118,13 @@ def _set(text: str, flags: FlagTable) -> Change:
         return Change("flag.set", name)
     if arity is Arity.NONE:
         raise UserError(
-            f"--set {_shown(text)}: {name} takes no value; write --set {name}",
-            f"--set {_shown(text)}：{name} 不接受值；请写 --set {name}",
+            f"--set {name}=...: this flag takes no value; write --set {name}",
+            f"--set {name}=...：该参数不接受值；请写 --set {name}",
         )
     if not value.strip() or any(is_flag(word) for word in (value.split() if arity is Arity.MANY else [value])):
         raise UserError(
-            f"--set {_shown(text)}: the engine would not take this for a value of {name}",
-            f"--set {_shown(text)}：引擎不会把它当作 {name} 的值",
+            f"--set {name}=...: the engine would not take this for a value of the flag",
+            f"--set {name}=...：引擎不会把它当作该参数的值",
         )
     _one_line(value, f"--set {name}")
     return Change("flag.set", name, value)
@@ -133,7 +133,7 @@ def _set(text: str, flags: FlagTable) -> Change:
 def _variable(text: str) -> Change:
     name, equals, value = text.partition("=")
     if not equals or not _VARIABLE.fullmatch(name):
-        raise UserError(f"--env {_shown(text)}: write it as NAME=VALUE", f"--env {_shown(text)}：请写成 名称=值")
+        raise UserError(f"--env {_shown(name)}: write it as NAME=VALUE", f"--env {_shown(name)}：请写成 名称=值")
     _one_line(value, f"--env {name}")
     return Change("env.set", name, value)
 

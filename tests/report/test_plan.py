@@ -1,0 +1,74 @@
+"""A plan on narrow and plain terminals, and without the secrets of its launch, wherever they stand."""
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+from sgdoctor.fixes.model import Answer
+from sgdoctor.fixes.plan import Knowledge, Wishes, plan_for
+from sgdoctor.launch.change import Change
+from sgdoctor.launch.docker_run import read_shell
+from sgdoctor.redaction import HIDDEN
+from sgdoctor.report.canvas import console_for
+from sgdoctor.report.plan_json import as_plan_data
+from sgdoctor.report.plan_text import closing_line, print_plan
+from tests.fixes.samples import flags_of, verdict_of
+
+KEY, TOKEN, WISH = "plain-word-key", "another-plain-word", "third-plain-word"
+COMMAND = f"docker run -e HF_TOKEN={TOKEN} sglang python3 -m sglang.launch_server --model-path /m --api-key {KEY}\n"
+
+
+def answer(command: str = COMMAND, log: str = "dtype-float16-hybrid") -> Answer:
+    document = read_shell(command, "run.sh")
+    verdict = verdict_of(log)
+    wishes = Wishes(changes=(Change("env.set", "OPENAI_API_KEY", WISH),))
+    plan = plan_for(document, Knowledge(flags_of(), lambda _: (), verdict), wishes)
+    return Answer("run.sh", document, plan, flags_of(), verdict=verdict, log="x.log", version="0.5.15")
+
+
+def printed(shown: Answer, lang: str = "en", *, encoding: str = "utf-8", width: int = 80, redact: bool = True) -> str:
+    buffer = io.BytesIO()
+    stream = io.TextIOWrapper(buffer, encoding=encoding, errors="strict")
+    console = console_for(stream, {"COLUMNS": str(width), "TERM": "dumb"})
+    print_plan(console, shown, lang, redact=redact)
+    stream.flush()
+    return buffer.getvalue().decode(encoding)
+
+
+@pytest.mark.parametrize("write", [printed, lambda shown: json.dumps(as_plan_data(shown, "zh"))])
+def test_secrets_are_hidden_wherever_they_stand(write: object) -> None:
+    text = write(answer())  # type: ignore[operator]
+
+    assert not any(secret in text for secret in (KEY, TOKEN, WISH))
+    assert HIDDEN in text
+
+
+def test_a_short_secret_is_hidden_by_its_place() -> None:
+    data = as_plan_data(answer(COMMAND.replace(KEY, "abc")), "en")
+
+    assert [HIDDEN] == [data["launch"]["argv"][-1]]
+    assert HIDDEN == data["launch"]["flags"]["--api-key"]
+    assert HIDDEN == data["plan"]["argv"][data["plan"]["argv"].index("--api-key") + 1]
+
+
+def test_everything_is_shown_on_demand() -> None:
+    text = printed(answer(), redact=False)
+
+    assert all(secret in text for secret in (KEY, TOKEN, WISH))
+
+
+@pytest.mark.parametrize("width", [24, 80, 200])
+def test_a_narrow_and_plain_terminal(width: int) -> None:
+    text = printed(answer(), encoding="ascii", width=width)
+    last = text.splitlines()[-1]
+
+    assert closing_line(answer(), "en") == last
+    assert "x The conv state" in text.replace("\n", " ")
+
+
+def test_escapes_from_a_log_do_not_reach_the_terminal() -> None:
+    shown = replace(answer(), target="\x1b[2Jrun.sh\u202e", log="\x1b]0;x\x07.log")
+
+    assert not any(character in printed(shown) for character in "\x1b\x07\u202e")

@@ -18,6 +18,8 @@ _INHERITED: Final = ("WorkingDir", "User", "StopSignal", "Healthcheck", "Shell",
 _ORDERED: Final = frozenset({"Config.Cmd", "Config.Entrypoint", "Config.Shell", "Config.Healthcheck.Test"})
 # What cannot be the same in two containers, or is compared by what is really mounted.
 _IDENTITY: Final = frozenset({"Config.Hostname", "Config.Volumes"})
+# The engine adds it to containers that share the host's processes or memory.
+_ADDED_SECURITY: Final = ("HostConfig.SecurityOpt", ["label=disable"])
 # A container gives up its policy for the time of a relaunch.
 _OURS: Final = frozenset({"HostConfig.RestartPolicy"})
 
@@ -78,7 +80,7 @@ def differences(
         else:
             there = {key: networks[name].get(key) for key in endpoint}
             result += [one for one in _fields(f"Networks.{name}", endpoint, there) if one.is_loss]
-    return [one for one in result if one.field not in _IDENTITY]
+    return [one for one in result if one.field not in _IDENTITY and (one.field, one.found) != _ADDED_SECURITY]
 
 
 def losses(original: Mapping[str, Any], image: Mapping[str, Any] | None, old: Mapping[str, Any]) -> list[Difference]:
@@ -101,7 +103,9 @@ def losses(original: Mapping[str, Any], image: Mapping[str, Any] | None, old: Ma
         if mount.get("Type") == "volume" and mount.get("Name") != pinned.get(str(mount.get("Destination")))
     ]
     allowed = _IDENTITY | {"Config.Image", "Config.MacAddress"}
-    return [one for one in result if one.is_loss and one.field not in allowed]
+    return [
+        one for one in result if one.is_loss and one.field not in allowed and (one.field, one.wanted) != _ADDED_SECURITY
+    ]
 
 
 def same_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:

@@ -18,6 +18,9 @@ OLD_RUNS = Text(
     "The old container was started again by somebody else, and two servers do not fit on the GPU.",
     "旧容器被其他人重新启动，GPU 上放不下两个服务。",
 )
+NEW_RUNS = Text(
+    "The new container still runs, and two servers do not fit on the GPU.", "新容器仍在运行，GPU 上放不下两个服务。"
+)
 ENDED = Text("The server has ended.", "服务已退出。")
 DIED_AT_ONCE = Text("The server was ready and ended right after it.", "服务就绪后随即退出。")
 NO_ADDRESS = Text(

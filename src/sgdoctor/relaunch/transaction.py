@@ -106,7 +106,8 @@ class Transaction:
             return self.back(error.message)
         except OSError as error:
             return self.back(texts.journal_unwritable(error.strerror or str(error)))
-        return self._finish(Outcome(Ending.DONE, container=self._new_id() or "", notes=tuple(self._notes)))
+        new = self._find_new() or {}
+        return self._finish(Outcome(Ending.DONE, container=str(new.get("Id") or ""), notes=tuple(self._notes)))
 
     def _go(self) -> None:
         held = self._journal.begun(Step.HOLD)
@@ -125,18 +126,22 @@ class Transaction:
         self._do(Step.SETTLE, self._settle)
 
     def _create(self) -> dict[str, str]:
-        intent = self._intent
-        new = self._new_id()
-        if new is None:
-            try:
-                new = self._engine.create(intent.beside, self._labelled(intent.body, self._journal.id), intent.platform)
-            except RefusedError as error:
-                # The engine was still making it for a request whose answer was lost.
-                new = self._new_id() if error.status == _CONFLICT else None
-                if new is None:
-                    raise self._not_created(error, intent.beside) from None
-        self._connect(new, intent.connects)
+        new = self._make(self._journal.id, self._intent.beside, self._intent.body)
+        self._connect(new, self._intent.connects)
         return {"new": new}
+
+    def _make(self, label: str, name: str, body: Mapping[str, Any]) -> str:
+        """Make a container, unless it is there."""
+        if made := self._engine.made_by(label):
+            return made[0]
+        labels = {**mapping(body.get("Labels")), LABEL: label}
+        try:
+            return self._engine.create(name, {**body, "Labels": labels}, self._intent.platform)
+        except RefusedError as error:
+            # The engine was still making it for a request whose answer was lost.
+            if error.status == _CONFLICT and (made := self._engine.made_by(label)):
+                return made[0]
+            raise self._not_created(error, name) from None
 
     def _not_created(self, error: RefusedError, name: str) -> _FailedError:
         image = str(self._intent.body.get("Image") or self._intent.original.get("Image") or "")
@@ -290,42 +295,41 @@ class Transaction:
         )
 
     def _save_new(self) -> Saved:
+        new = self._find_new() or self._still_coming()
         if self._attached is not None:
             attached, self._attached = self._attached, None
-            new = self._new_id()
             if new is not None:
-                self._engine.remove(new)
+                self._engine.remove(str(new["Id"]))
             return attached.save(self._refused, self._root)
-        self._settle_creation()
-        new = self._new_id()
-        return Saved(None, None) if new is None else save_log(self._engine.client, new, self._root)
+        return Saved(None, None) if new is None else save_log(self._engine.client, str(new["Id"]), self._root)
 
-    def _settle_creation(self) -> None:
-        """Wait for a container that the engine may still be making for a process that was killed."""
+    def _still_coming(self) -> dict[str, Any] | None:
+        """A container that the engine may be making yet, for a process that was killed meanwhile."""
         begun = [one for one in self._journal.progress if one.step is Step.CREATE]
-        if not begun or begun[-1].state is StepState.DONE or self._new_id() is not None:
-            return
-        age = (datetime.now(UTC) - begun[-1].time).total_seconds()
-        limit = time.monotonic() + _CREATING_SECONDS - age
-        while self._new_id() is None and time.monotonic() < limit:
+        if not begun or begun[-1].state is StepState.DONE:
+            return None
+        limit = time.monotonic() + _CREATING_SECONDS - (datetime.now(UTC) - begun[-1].time).total_seconds()
+        while time.monotonic() < limit:
+            if (new := self._find_new()) is not None:
+                return new
             time.sleep(_POLL)
+        return None
 
     def _remove_new(self) -> None:
-        intent = self._intent
-        new = self._new_id()
-        if new is None:
+        data = self._find_new()
+        if data is None:
             return
-        if not intent.adopt:
+        new = str(data["Id"])
+        if not self._intent.adopt:
             self._engine.remove(new)
             self._until(lambda: self._engine.inspect(new) is None)
             return
-        data = self._new()
         if _policy(data).get("Name") not in ("no", ""):
             self._engine.set_policy(new, NO_POLICY)
         if _runs(data):
             self._engine.stop(new, self._patience.stop)
-        if _name(data) != intent.beside:
-            self._rename(new, intent.beside)
+        if _name(data) != self._intent.beside:
+            self._rename(new, self._intent.beside)
 
     def _give_name_back(self) -> dict[str, str]:
         intent = self._intent
@@ -338,16 +342,8 @@ class Transaction:
 
     def _restore(self) -> dict[str, str]:
         """Make the old container again, from what is known of it: it removed itself, or somebody cleaned up."""
-        intent = self._intent
-        try:
-            body = self._labelled(intent.original, self._journal.id + _RESTORED)
-            restored = self._engine.create(intent.container, body, intent.platform)
-        except RefusedError as error:
-            made = self._engine.made_by(self._journal.id + _RESTORED)
-            if not made:
-                raise self._not_created(error, intent.container) from None
-            restored = made[0]
-        self._connect(restored, intent.original_connects)
+        restored = self._make(self._journal.id + _RESTORED, self._intent.container, self._intent.original)
+        self._connect(restored, self._intent.original_connects)
         return {"restored": restored}
 
     def _restore_policy(self) -> None:
@@ -360,9 +356,9 @@ class Transaction:
         old = self._place_of_old()
         if old is None or not self._intent.ran or _runs(old):
             return
-        new = self._new_id()
-        if new is not None and _runs(self._new()):
-            raise _FailedError(texts.OLD_RUNS)
+        new = self._find_new()
+        if new is not None and _runs(new):
+            raise _FailedError(texts.NEW_RUNS)
         self._engine.start(str(old["Id"]))
 
     # ------------------------------------------------------------ what is there
@@ -372,28 +368,26 @@ class Transaction:
 
     def _place_of_old(self) -> dict[str, Any] | None:
         """The old container, or what was made in its place."""
-        old = self._old()
-        if old is None and (made := self._engine.made_by(self._journal.id + _RESTORED)):
-            old = self._engine.inspect(made[0])
-        return old
+        return self._old() or self._known("restored", self._journal.id + _RESTORED)
 
-    def _new_id(self) -> str | None:
-        """The new container: its label tells, even if the answer that told its id was lost."""
+    def _find_new(self) -> dict[str, Any] | None:
         if self._intent.adopt:
-            return self._intent.adopt if self._engine.inspect(self._intent.adopt) is not None else None
-        made = self._engine.made_by(self._journal.id)
-        return made[0] if made else None
+            return self._engine.inspect(self._intent.adopt)
+        return self._known("new", self._journal.id)
 
     def _new(self) -> dict[str, Any]:
-        new = self._new_id()
-        data = self._engine.inspect(new) if new is not None else None
-        if data is None:
+        new = self._find_new()
+        if new is None:
             raise _FailedError(texts.NEW_GONE)
-        return data
+        return new
 
-    @staticmethod
-    def _labelled(body: Mapping[str, Any], journal: str) -> dict[str, Any]:
-        return {**body, "Labels": {**mapping(body.get("Labels")), LABEL: journal}}
+    def _known(self, name: str, label: str) -> dict[str, Any] | None:
+        """A container that was made: by its id, or by its label if the answer that told its id was lost."""
+        known = self._journal.known.get(name)
+        data = self._engine.inspect(known) if known else None
+        if data is None and (made := self._engine.made_by(label)):
+            data = self._engine.inspect(made[0])
+        return data
 
     # ------------------------------------------------------------ steps and their journal
 

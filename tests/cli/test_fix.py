@@ -257,6 +257,19 @@ def test_the_version_decides_which_flags_there_are(here: Path, capsys: pytest.Ca
     capsys.readouterr()
 
 
+@pytest.mark.parametrize(
+    ("flags", "version"),
+    [("--dtype auto", "0.5.23"), ("--cuda-graph-max-bs 8", "0.5.19"), ("--enable-ep-moe", "0.5.3.post3")],
+)
+def test_an_unknown_version_is_the_newest_that_takes_the_flags(
+    here: Path, flags: str, version: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, data = answer(capsys, f"python3 -m sglang.launch_server --model-path /m {flags}")
+
+    assert (0, "") == (code, data["engine"]["version"])
+    assert f"by these flags it may be {version}" in data["note"]
+
+
 # ---------------------------------------------------------------- writing
 
 

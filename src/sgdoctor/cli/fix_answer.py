@@ -13,8 +13,9 @@ from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.pipeline import diagnose
 from sgdoctor.engines.sglang.flags.check import check_flags
 from sgdoctor.engines.sglang.flags.model import Schema
-from sgdoctor.engines.sglang.flags.schemas import schema
+from sgdoctor.engines.sglang.flags.schemas import schema, versions
 from sgdoctor.engines.sglang.logged_launch import logged_launch
+from sgdoctor.engines.sglang.versions import version_key
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Answer, Basis
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches, patches_for
@@ -53,7 +54,7 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
     facts = {name: fact.value for name, fact in verdict.facts.items()} if verdict is not None else {}
     document = target.document
     version = _version(arguments.version, facts, document.launch.image if document else None)
-    table = schema(version or None)
+    table = schema(version) if version else _likeliest(document, facts)
     if document is None:
         document = _logged(facts, version, target.name)
     launch = as_meant(document, document.problems, table)
@@ -74,7 +75,7 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
     )
     plan = plan_for(document, known, Wishes(tuple(arguments.choose), tuple(asked_for)))
     return Answer(
-        note=_nearest(version, table),
+        note=_assumed(version, table) if document.launch.origin is not Origin.LOG else None,
         target=target.name,
         document=document,
         plan=plan,
@@ -168,10 +169,30 @@ def _version(given: str | None, facts: Mapping[str, Any], image: str | None) -> 
     return named["version"] if named else ""
 
 
-def _nearest(version: str, table: Schema) -> Text | None:
+def _likeliest(document: Document | None, facts: Mapping[str, Any]) -> Schema:
+    """The newest version that takes the flags of a launch, or else most of them."""
+    newest = schema()
+    if document is None:
+        return newest
+    launch = as_meant(document, document.problems, newest)
+    least = facts.get("version_min")
+    known = [one for one in versions() if not isinstance(least, str) or version_key(one) >= version_key(least)]
+    return min(
+        map(schema, reversed(known)),
+        key=lambda table: sum(problem.severity in _BAD for problem in _check(launch, table, facts)),
+        default=newest,
+    )
+
+
+def _assumed(version: str, table: Schema) -> Text | None:
     """That the flags of another version stand for those of this one."""
-    if not version or table.exact:
+    if version and table.exact:
         return None
+    if not version:
+        return Text(
+            f"The version of SGLang is not known; by these flags it may be {table.version}. --version tells it.",
+            f"SGLang 的版本未知；从参数看可能是 {table.version}。可用 --version 指定。",
+        )
     return Text(
         f"The flags of {version} are not known; those of {table.version} were taken. "
         "sgdoctor flags add --image IMAGE reads them from an image.",

@@ -2,7 +2,9 @@
 
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from tests.docker.dockerd import PrivateDockerd
@@ -11,6 +13,9 @@ from tests.docker.images import Root, import_image
 IMAGE = "sglang-standin:v0.5.15"
 HERE = Path(__file__).parent
 LOGS = HERE.parent.parent / "fixtures" / "logs" / "real"
+SOURCES = HERE.parent.parent / "src" / "sgdoctor"
+# What decides: flags and memory, and what they import.
+SGDOCTOR = ("*.py", "launch/*.py", "logs/*.py", "engines/**/*.py", "engines/sglang/data/flag_schemas.json")
 
 PYTHON = Path("/usr/bin/python3")
 PACKAGES = ("python{}-minimal", "libpython{}-minimal", "libpython{}-stdlib")
@@ -21,11 +26,8 @@ UNUSED = re.compile(
 
 SHELL = b'#!/bin/sh\nexec /bin/sh "$@"\n'
 SGLANG = b"""#!/usr/bin/python3
-import sys
-from sglang.launch_server import main
-if sys.argv[1:2] != ["serve"]:
-    sys.exit("usage: sglang serve ... (a stand-in)")
-main(sys.argv[2:])
+from sglang.cli.main import main
+main()
 """
 # A start script as users mount it in front of the engine; it has the guard that the engine's child processes need.
 WRAPPER = b"""import sys
@@ -42,8 +44,7 @@ def build_standin(host: PrivateDockerd) -> None:
     root.busybox()
     root.file("bin/bash", SHELL, 0o755)
     _python(root)
-    for file in sorted((HERE / "engine" / "sglang").glob("*.py")):
-        root.file(f"opt/standin/sglang/{file.name}", file.read_bytes())
+    _sources(root)
     for file in sorted((HERE / "recorded").rglob("*")):
         if file.is_file():
             root.file(f"opt/standin/{file.relative_to(HERE / 'recorded')}", file.read_bytes())
@@ -58,6 +59,25 @@ def build_standin(host: PrivateDockerd) -> None:
         "WORKDIR /sgl-workspace",
     ]
     import_image(host, IMAGE, root.done(), changes)
+
+
+def _sources(root: Root) -> None:
+    """Add the stand-in, and the parts of sgdoctor that it computes with, compiled as the image's Python wants them."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        for name in ("sglang", "transformers"):
+            shutil.copytree(HERE / "engine" / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        for pattern in SGDOCTOR:
+            for file in SOURCES.glob(pattern):
+                copy = folder / file.relative_to(SOURCES.parent)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
+        moved = ["-s", scratch, "-p", "/opt/standin", scratch]
+        compiler = [str(PYTHON), "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
+        subprocess.run([*compiler, *moved], check=True)
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                root.file(f"opt/standin/{file.relative_to(folder)}", file.read_bytes())
 
 
 def _python(root: Root) -> None:

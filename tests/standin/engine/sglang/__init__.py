@@ -1,3 +1,5 @@
-"""A stand-in for the engine: replays recorded runs of SGLang 0.5.15. It loads no model and computes nothing."""
+"""A stand-in for the engine: replays recorded runs of SGLang, or decides itself. It loads no model."""
 
-__version__ = "0.5.15"
+import os
+
+__version__ = os.environ.get("STANDIN_VERSION", "0.5.15")

@@ -3,10 +3,9 @@
 import json
 import shlex
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
-HOME = Path("/opt/standin")
+from .places import LOGS, RECORDED
 
 # Asked everything, without parsers; asked a little, with parsers for thinking and tool calls.
 PLAIN = "boot-hybrid"
@@ -23,6 +22,7 @@ class Run:
         ending: `exit`, `serve` or `hang`.
         exit_code: As the parent saw it: negative is a signal.
         seconds: Length of the run.
+        live: Whether times in lines are those of the clock, so that what is printed later gets a later time.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Run:
     exit_code: int
     seconds: float
     command: list[str]
+    live: bool = False
 
     @classmethod
     def load(cls, name: str) -> Self:
@@ -40,9 +41,9 @@ class Run:
         Raises:
             KeyError: No run has this name.
         """
-        about = json.loads((HOME / "runs.json").read_text())[name]
-        log = (HOME / "logs" / f"{name}.log").read_bytes()
-        timing = HOME / "timing" / f"{name}.timing"
+        about = json.loads((RECORDED / "runs.json").read_text())[name]
+        log = (LOGS / f"{name}.log").read_bytes()
+        timing = RECORDED / "timing" / f"{name}.timing"
         if timing.exists():
             reads = [(float(at), int(size)) for at, size in map(str.split, timing.read_text().splitlines())]
         else:
@@ -58,18 +59,34 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One recorded HTTP answer; `body` is text or parsed JSON, `seconds` is how long it took."""
+    """One HTTP answer.
+
+    Attributes:
+        body: Text or parsed JSON.
+        seconds: How long it took.
+        said: Lines that the engine logs before it.
+        death: What the engine prints instead of an answer, before it ends; None if it goes on.
+    """
 
     status: int
     content_type: str | None
     body: Any
     seconds: float
+    said: tuple[str, ...] = ()
+    death: str | None = None
 
     def encoded(self) -> bytes:
         """The body as it was sent (the engine writes compact JSON)."""
         if isinstance(self.body, str):
             return self.body.encode()
         return json.dumps(self.body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+class Server(Protocol):
+    """What answers to requests."""
+
+    def respond(self, method: str, path: str, body: bytes, key: str | None) -> Answer:
+        """Answer to a request; `key` is what stands in its Authorization header."""
 
 
 class Answers:
@@ -87,7 +104,7 @@ class Answers:
         model = run.model if "--model-path" in run.command else ""
         lenders = [PLAIN, PARSED] if "--tool-call-parser" in run.command else [PLAIN]
         for owner in [*lenders, run.name]:
-            for file in sorted((HOME / "answers" / owner).glob("*.json")):
+            for file in sorted((RECORDED / "answers" / owner).glob("*.json")):
                 text = file.read_text()
                 if owner != run.name and model:
                     text = text.replace("/models/qwen3_5-hybrid", model)
@@ -101,6 +118,10 @@ class Answers:
                     by_path[entry["path"]] = answer
         return cls(by_name, by_path)
 
+    def respond(self, method: str, path: str, body: bytes, key: str | None) -> Answer:
+        """Answer to a request; recorded ones are answered without a key, too."""
+        return self.get(path) if method == "GET" else self.post(path, body)
+
     def get(self, path: str) -> Answer:
         """Answer to a GET."""
         return self._by_path.get(path, self._by_name["get_nonexistent"])
@@ -113,10 +134,11 @@ class Answers:
             return self._by_name["generate"]
         if path != "/v1/chat/completions":
             return self._by_name["get_nonexistent"]
-        return self._by_name[_kind_of_chat(body)]
+        return self._by_name[kind_of_chat(body)]
 
 
-def _kind_of_chat(body: bytes) -> str:
+def kind_of_chat(body: bytes) -> str:
+    """The recorded request that a chat request is like."""
     try:
         request = json.loads(body)
     except ValueError:

@@ -10,10 +10,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NoReturn
 
-from .recorded import Answer, Answers, Run
+from .recorded import Answer, Run, Server
 
 # Lines of the log at which the engine's behaviour changes (all measured on 0.5.15).
 UVICORN = b"Uvicorn running on"
@@ -26,6 +28,9 @@ ACCESS_LINE = re.compile(rb'INFO:     [\d.]+:\d+ - "')
 # What a run says instead of "Uvicorn running" when the port is taken; it then hangs.
 TAKEN_RUN = "cli-port-in-use"
 TAKEN_LINE = b"ERROR:    [Errno 98]"
+
+STAMP = re.compile(rb"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", re.MULTILINE)
+PAUSE = re.compile(rb"(?:Sleeping|Waiting) ([\d.]+) seconds")
 
 STOPS = (signal.SIGTERM, signal.SIGINT)
 TERMINATED = 143
@@ -56,14 +61,14 @@ class Engine:
     """One start of the stand-in."""
 
     def __init__(
-        self, run: Run, answers: Answers, *, address: tuple[str, int], pace: Pace, ignore_term: bool, split: bool
+        self, run: Run, server: Server, *, address: tuple[str, int], pace: Pace, ignore_term: bool, split: bool
     ) -> None:
         self._run = run
         self._pace = pace
         self._split = split
         self._ignore_term = ignore_term
         self._address = address
-        self._server = _Server(answers, pace)
+        self._server = _Server(server, pace, self)
         self._stream = sys.stderr.fileno()
         self._at_line_start = True
 
@@ -87,13 +92,28 @@ class Engine:
             _ignore(*STOPS)
             if not serves or not self._server.listening:
                 os._exit(TERMINATED)
-            self._print(stopping, len(log))
+            self._print(stopping, len(log), live=True)
             _kill_itself()
         if self._run.exit_code < 0 or self._run.exit_code == 128 + signal.SIGKILL:
             _kill_itself()
         os._exit(self._run.exit_code)
 
-    def _print(self, start: int, end: int) -> None:
+    def say(self, text: str) -> None:
+        """Print a line of the engine's logger, now; a replay has its lines."""
+        if self._run.live:
+            self._write(f"[{_now()}] {text}\n".encode())
+
+    def die(self, text: str) -> NoReturn:
+        """Print what the engine prints when one of its children is gone, and end."""
+        self._server.stop_answering()
+        for line in text.encode().splitlines(keepends=True):
+            self._write(_at_now(line) if self._run.live else line)
+            pause = PAUSE.search(line)
+            if pause is not None:
+                time.sleep(self._pace.seconds(float(pause[1])))
+        _kill_itself()
+
+    def _print(self, start: int, end: int, *, live: bool = False) -> None:
         """Print this part of the log read by read, in its time, and act at the lines that change something."""
         turns = self._turns()
         clock = 0.0 if start == 0 else None
@@ -109,7 +129,8 @@ class Engine:
                 _wait(0.0 if clock is None else self._pace.seconds(at - clock))
             clock = at
             for cut in sorted({stop, *(turn for turn in turns if begin <= turn <= stop)}):
-                self._write(self._run.log[begin:cut])
+                part = self._run.log[begin:cut]
+                self._write(_at_now(part) if live and self._run.live else part)
                 begin = cut
                 if cut in turns:
                     turns.pop(cut)()
@@ -135,7 +156,8 @@ class Engine:
             taken = Run.load(TAKEN_RUN)
             recorded = taken.command[taken.command.index("--port") + 1]
             said = taken.log[_line_start(taken.log, TAKEN_LINE) :].replace(recorded.encode(), b"%d" % self._address[1])
-            self._write(said.replace(b"127.0.0.1", self._address[0].encode()))
+            said = said.replace(b"127.0.0.1", self._address[0].encode())
+            self._write(_at_now(said) if self._run.live else said)
             _hang()
 
     def _write(self, data: bytes) -> None:
@@ -153,9 +175,10 @@ class Engine:
 class _Server:
     """HTTP: refused until `listen`, 503 from /health until `become_ready`, and no answer after `stop_answering`."""
 
-    def __init__(self, answers: Answers, pace: Pace) -> None:
+    def __init__(self, answers: Server, pace: Pace, engine: Engine) -> None:
         self.answers = answers
         self.pace = pace
+        self.engine = engine
         self.listening = False
         self.ready = False
         self.dead = threading.Event()
@@ -198,15 +221,17 @@ class _Handler(BaseHTTPRequestHandler):
     owner: _Server
 
     def do_GET(self) -> None:
+        self._answer(b"")
+
+    def do_POST(self) -> None:
+        self._answer(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+
+    def _answer(self, body: bytes) -> None:
         path = self.path.partition("?")[0]
         if path in {"/health", "/health_generate"} and not self.owner.ready:
             self._send(Answer(503, None, "", 0.0))
-            return
-        self._send(self.owner.answers.get(path))
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self._send(self.owner.answers.post(self.path.partition("?")[0], body))
+        else:
+            self._send(self.owner.answers.respond(self.command, path, body, self.headers.get("Authorization")))
 
     def log_message(self, *args: object) -> None:
         """Print nothing: the replay has the recorded access lines."""
@@ -214,7 +239,16 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, answer: Answer) -> None:
         if self.owner.dead.is_set():
             threading.Event().wait()
+        if answer.death is not None:
+            self.owner.engine.die(answer.death)
         time.sleep(self.owner.pace.seconds(answer.seconds))
+        for line in answer.said:
+            self.owner.engine.say(line)
+        client, port = self.client_address[:2]
+        phrase = HTTPStatus(answer.status).phrase
+        self.owner.engine.say(
+            f'INFO:     {client}:{port} - "{self.command} {self.path} HTTP/1.1" {answer.status} {phrase}'
+        )
         body = answer.encoded()
         self.send_response(answer.status)
         if answer.content_type is not None:
@@ -255,6 +289,15 @@ def _kill_itself() -> NoReturn:
     """The engine's own end: SIGKILL to itself. The kernel spares process 1 of a container, which then exits with 0."""
     os.kill(os.getpid(), signal.SIGKILL)
     os._exit(0)
+
+
+def _now() -> str:
+    return datetime.now().strftime("%Y-%m-%d %H:%M:%S")  # noqa: DTZ005 - the engine logs local time
+
+
+def _at_now(data: bytes) -> bytes:
+    """Lines with the time of now."""
+    return STAMP.sub(f"[{_now()}".encode(), data)
 
 
 def _line_start(log: bytes, text: bytes) -> int:

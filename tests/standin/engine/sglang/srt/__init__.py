@@ -1,0 +1,1 @@
+"""What start scripts import from here."""

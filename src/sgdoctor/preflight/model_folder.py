@@ -1,9 +1,10 @@
 """The model of a launch, read where it lies on this machine."""
 
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from sgdoctor.launch.host_paths import source_of
 from sgdoctor.launch.model import FlagTable, Launch
 from sgdoctor.preflight.asked import asked_by
 from sgdoctor.preflight.models.folder import ModelFolder, read_folder
@@ -34,8 +35,16 @@ def model_of(
         return None, Text("the model lies on another machine", "模型在另一台机器上")
     located = locate(launch, asked_by(launch, flags), beside, image_env)
     if located.place in _READABLE and located.here is not None and located.inside is not None:
-        return read_folder(located.inside, located.here, located.root), None
+        covered = covered_files(launch, located.inside, beside)
+        return read_folder(located.inside, located.here, located.root, covered), None
     return None, reason(located)
+
+
+def covered_files(launch: Launch, folder: str, beside: Path) -> dict[str, Path]:
+    """Files that are mounted over files of a folder of the container, by their names there."""
+    binds = [mount for mount in launch.mounts if mount.kind == "bind" and mount.source]
+    targets = [(PurePosixPath(mount.target), source_of(mount, beside)) for mount in binds]
+    return {target.name: source for target, source in targets if str(target.parent) == folder.rstrip("/")}
 
 
 def reason(located: Located) -> Text:

@@ -4,7 +4,7 @@ The data are read from released wheels (``tools/model_data.py``).
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,7 +18,8 @@ class Support(NamedTuple):
     """In which of the known versions something is.
 
     Attributes:
-        here: whether the version that was asked for has it; None if that version is not known.
+        here: whether the version that was asked for has it; None where that is not known: a version before or behind
+            all known ones, or between one that has it and one that has not.
         since: the first known version that has it; None if none has.
         until: the last known one, where newer ones have it no more; else None.
     """
@@ -66,16 +67,22 @@ def _support(package: str, kind: str, name: str, version: str | None) -> Support
     runs: list[int] = table[kind].get(name, [])
     here = None
     if version is not None and version_key(version):
-        # A version between two known ones has what the older one has; one before all is not known.
-        at = sum(version_key(known) <= version_key(version) for known in versions) - 1
-        newer = version_key(version) > version_key(versions[-1])
-        here = any(first <= at <= last for first, last in zip(runs[::2], runs[1::2], strict=True))
-        if at < 0 or (newer and not here):
+        keys = [version_key(known) for known in versions]
+        own = version_key(version)
+        at = sum(key <= own for key in keys) - 1
+        # A version between two known ones, or behind all, has at least what the older one has.
+        here = at >= 0 and _within(runs, at)
+        unknown = own not in keys and (at in (-1, len(keys) - 1) or _within(runs, at + 1))
+        if not here and unknown:
             here = None
     if not runs:
         return Support(here)
     gone = runs[-1] < len(versions) - 1
     return Support(here, versions[runs[0]], versions[runs[-1]] if gone else None)
+
+
+def _within(runs: Sequence[int], at: int) -> bool:
+    return any(first <= at <= last for first, last in zip(runs[::2], runs[1::2], strict=True))
 
 
 @cache

@@ -88,23 +88,24 @@ def leftovers_of(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def json_file(folder: Path, file: FolderFile) -> JsonFile:
+def json_file(path: Path) -> JsonFile:
     """Read a file that should hold a JSON object."""
-    if file.size > _LARGEST_DOCUMENT:
-        return JsonFile(file.name, b"", None, f"{file.size} bytes: too large")
     try:
-        content = (folder / file.name).read_bytes()
+        with path.open("rb") as stream:
+            content = stream.read(_LARGEST_DOCUMENT + 1)
     except OSError as error:
-        return JsonFile(file.name, b"", None, error.strerror or "cannot be read")
+        return JsonFile(path.name, b"", None, error.strerror or "cannot be read")
+    if len(content) > _LARGEST_DOCUMENT:
+        return JsonFile(path.name, b"", None, "too large")
     try:
         value = json.loads(content)
     except RecursionError:
-        return JsonFile(file.name, content, None, "nested too deeply")
+        return JsonFile(path.name, content, None, "nested too deeply")
     except ValueError as error:
-        return JsonFile(file.name, content, None, str(error))
+        return JsonFile(path.name, content, None, str(error))
     if not isinstance(value, dict):
-        return JsonFile(file.name, content, None, "no JSON object")
-    return JsonFile(file.name, content, value)
+        return JsonFile(path.name, content, None, "no JSON object")
+    return JsonFile(path.name, content, value)
 
 
 def _file(entry: os.DirEntry[str]) -> FolderFile | None:

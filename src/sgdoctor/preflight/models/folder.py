@@ -119,20 +119,27 @@ class ModelFolder:
         return None if document is None else document.value
 
 
-def read_folder(path: str, here: Path, root: Path | None = None) -> ModelFolder:
+def read_folder(
+    path: str, here: Path, root: Path | None = None, covered: Mapping[str, Path] = MappingProxyType({})
+) -> ModelFolder:
     """Read a model.
 
     Args:
         path: as the engine sees it.
         here: the folder on this machine, or a GGUF file.
         root: folder of this machine that the engine sees; None where it sees all.
+        covered: files of this machine that are mounted over files of the folder, by their names there.
     """
     if here.is_file():
         own = file_at(here)
         beside = {} if own is None else {own.name: own}
         return ModelFolder(path, here, beside, gguf=(read_gguf(here),), root=root)
     files = files_of(here)
-    documents = {name: json_file(here, files[name]) for name in _DOCUMENTS if _is_there(files, name)}
+    documents = {
+        name: json_file(covered.get(name, here / name))
+        for name in _DOCUMENTS
+        if name in covered or _is_there(files, name)
+    }
     shards = safetensors_shards(here, _matching(files, "*.safetensors"))
     index = index_of(INDEX, documents[INDEX].value) if INDEX in documents else None
     if not shards:

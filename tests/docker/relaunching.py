@@ -1,0 +1,131 @@
+"""A small container that looks like a server, and what relaunching it is checked with."""
+
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import docker
+
+from sgdoctor.containers.client import Client
+from sgdoctor.containers.endpoint import Endpoint
+from sgdoctor.containers.launches import container_document
+from sgdoctor.engines.sglang.flags.schemas import schema
+from sgdoctor.launch.change import Change
+from sgdoctor.launch.inspection import Inspection
+from sgdoctor.relaunch.engine import LABEL
+from sgdoctor.relaunch.journal import journals, open_journals
+from sgdoctor.relaunch.launching import quiet, relaunch
+from sgdoctor.relaunch.model import NotReady, Outcome, Patience, Ready, Watcher
+from sgdoctor.texts import Text
+from tests.docker import launches
+from tests.docker.dockerd import PrivateDockerd
+
+FLAGS = schema("0.5.15")
+NAME = "sgl"
+CHANGE = Change("flag.set", "--mem-fraction-static", "0.92")
+ADDED = ["--mem-fraction-static", "0.92"]
+SERVE = ["python3", "-m", "sglang.launch_server", "--model-path", "/models/m"]
+POLICY = {"Name": "unless-stopped", "MaximumRetryCount": 0}
+# Stopping takes no time, and a container that is gone takes nothing with it.
+QUICK: dict[str, Any] = {"network_mode": "none", "stop_signal": "SIGKILL"}
+HURRY = Patience(stop=5, ready=5, engine=0)
+
+
+@dataclass
+class Told:
+    """A readiness that knows the answer: at once, after doing something."""
+
+    answer: Ready | NotReady = field(default_factory=Ready)
+    meanwhile: Callable[[str], object] = str
+
+    def wait(self, container: str, on_note: Callable[[Text], None]) -> Ready | NotReady:
+        on_note(Text("asked", "已询问"))
+        self.meanwhile(container)
+        return self.answer
+
+    def cancel(self) -> None:
+        raise AssertionError
+
+
+READY = Told()
+NEVER = Told(NotReady(Text("never ready", "永不就绪")))
+
+
+@dataclass
+class Stage:
+    """The daemon, and a state folder of the test's own."""
+
+    host: PrivateDockerd
+    client: docker.DockerClient
+    root: Path
+
+    def serve(self, name: str = NAME, **options: Any) -> str:
+        """Start a server; its id."""
+        settings = {**QUICK, "restart_policy": POLICY, **options}
+        container = self.client.containers.run(launches.IMAGE, SERVE, name=name, detach=True, **settings)
+        return str(container.id)
+
+    def document(self, name: str = NAME) -> Inspection:
+        with Client(Endpoint(self.host.url)) as client:
+            return container_document(client, name)
+
+    def relaunch(self, document: Inspection | None = None, **options: Any) -> Outcome:
+        url = options.pop("url", self.host.url)
+        changes: Sequence[Change] = options.pop("changes", [CHANGE])
+        settings = {"readiness": READY, "patience": HURRY, "root": self.root, "watcher": quiet, **options}
+        document = document or self.document()
+        with Client(Endpoint(url)) as client:
+            return relaunch(client, document, changes, FLAGS, **settings)
+
+    def inspect(self, name: str = NAME) -> dict[str, Any]:
+        data: dict[str, Any] = self.client.api.inspect_container(name)
+        return data
+
+    @property
+    def containers(self) -> dict[str, str]:
+        """Status by name, and nothing that is going away."""
+        return {one.name: one.status for one in self.client.containers.list(all=True, ignore_removed=True)}
+
+    @property
+    def running(self) -> int:
+        return len(self.client.containers.list())
+
+    def clear(self) -> None:
+        """Remove containers and journals."""
+        for container in self.client.containers.list(all=True):
+            with contextlib.suppress(docker.errors.NotFound):
+                container.remove(force=True, v=True)
+        for journal in journals(root=self.root):
+            journal.discard()
+
+    def assert_back(self, old: str) -> None:
+        """Everything is as before the relaunch of the container ``old``, which ran."""
+        now = self.inspect()
+
+        assert (old, "running") == (now["Id"], now["State"]["Status"])
+        assert POLICY == now["HostConfig"]["RestartPolicy"]
+        assert {NAME: "running"} == self.containers
+        assert [] == open_journals(root=self.root)
+
+    def assert_done(self, old: str) -> None:
+        """The new container serves, and the old one is kept."""
+        now, kept = self.inspect(), self.inspect(f"{NAME}.sgd-old")
+
+        assert SERVE + ADDED == now["Config"]["Cmd"]
+        assert POLICY == now["HostConfig"]["RestartPolicy"]
+        assert {NAME: "running", f"{NAME}.sgd-old": "exited"} == self.containers
+        assert (old, "no") == (kept["Id"], kept["HostConfig"]["RestartPolicy"]["Name"])
+        assert [] == open_journals(root=self.root)
+        assert journals(root=self.root)[-1].id == now["Config"]["Labels"][LABEL]
+
+
+def at(moment: str, act: Callable[[], object]) -> Watcher:
+    """A watcher that does something when the journal says ``step state``."""
+    return lambda progress: act() if f"{progress.step} {progress.state}" == moment and not progress.note else None
+
+
+def as_json(data: Any) -> Any:
+    return json.loads(json.dumps(data))

@@ -1,12 +1,13 @@
 """Which of the cards of a host a launch gets, and sees."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from sgdoctor.launch.model import Gpus, Launch
 from sgdoctor.preflight.model import CardFacts, HostFacts
 
-_ALL = ("all", "")
-_NONE = ("none", "void")
+_ALL: Final = ("all", "")
+_NONE: Final = ("none", "void")
 
 
 def cards_for(launch: Launch | None, host: HostFacts, image_env: str | None = None) -> tuple[CardFacts, ...]:
@@ -32,7 +33,8 @@ def _given(launch: Launch, host: HostFacts, image_env: str | None) -> tuple[Card
         return host.cards[: gpus.count]
     if gpus.count is not None and gpus.count < 0:
         return host.cards
-    if gpus.runtime == "nvidia" or launch.gpus is None:
+    runtime = gpus.runtime or (host.docker or {}).get("DefaultRuntime")
+    if runtime == "nvidia":
         visible = launch.env.get("NVIDIA_VISIBLE_DEVICES", image_env)
         if visible is None or visible.strip() in _ALL:
             return host.cards

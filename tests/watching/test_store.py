@@ -129,6 +129,62 @@ def test_folded_lines_know_their_head_and_rank(store: LineStore) -> None:
     assert list(store.select(frozenset({LineKind.TRACEBACK}))) == [2, 4, 5]
 
 
+# What stands in front of a line, and how it goes on.
+OUTER = ["", "sgl-1  | ", "2026-11-30T10:00:00.5Z ", "2026-11-30T10:00:00Z stdout F "]
+BRACKETS = [
+    "",
+    "[2026-11-30 10:00:00 TP1] ",
+    "[10:00:00 TP0] ",
+    "[TP1] ",
+    "[2026-11-30 10:00:00 DP1 TP1] ",
+    "[TP1]x ",
+    "[1",
+]
+TEXTS = [
+    "Decode batch",
+    "",
+    "said TP1] and TP0]",
+    "\x1b[31mred\x1b[0m",
+    "1%|#| 1/9\r2%|#| 2/9",
+    "9%\r[10:00:00 TP1] x",
+    "\0",
+    "\x9b",
+]
+PARTS = st.tuples(st.sampled_from(OUTER), st.sampled_from(BRACKETS), st.sampled_from(TEXTS)).map("".join)
+RECORD = '{"log":"%s\\n","stream":"stderr","time":"2026-11-30T10:00:00Z"}'
+LINES = PARTS | PARTS.map(lambda text: RECORD % text.translate(dict.fromkeys([0, 13, 27])))
+
+
+@given(
+    st.lists(LINES, min_size=1, max_size=40),
+    st.dictionaries(st.integers(1, 40), st.integers(1, 40), max_size=6),
+    st.sampled_from(["TP0", "TP1", "DP1 TP1"]),
+    st.integers(1, 40),
+)
+def test_lines_of_a_rank_are_those_that_say_so_one_by_one(
+    lines: list[str], folds: dict[int, int], rank: str, first: int
+) -> None:
+    store = LineStore()
+    store.append("".join(f"{line}\n" for line in lines).encode())
+    heads = {head for number, head in folds.items() if head < number <= len(lines) and head not in folds}
+    for head in heads:
+        store.marks.set_kind(head, LineKind.TRACEBACK_HEAD)
+    for number, head in folds.items():
+        if head in heads and number <= len(lines):
+            store.marks.set_head(number, head)
+    expected = [number for number in range(first, len(lines) + 1) if store.mark(number).rank == rank]
+
+    assert store.select(None, rank=rank, first=first) == expected
+    assert store.select(frozenset(LineKind), rank=rank, first=first) == expected
+
+
+def test_a_line_in_pieces_has_the_rank_of_its_first_one(store: LineStore) -> None:
+    pieces = b"2026-11-30T10:00:00Z stdout P [2026-11-30 10:00:00 TP1] x\n2026-11-30T10:00:00Z stdout F TP1]\n"
+    store.append(pieces + b"\n" * 14)
+
+    assert store.select(None, rank="TP1") == [1]
+
+
 def test_lines_that_were_never_read_are_judged_when_somebody_asks(store: LineStore) -> None:
     store.append(b'[2026-11-30 10:00:00] Decode batch\nplain\n{"text": 1}\n[2026-11-30 10:00:00] x\n')
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from sgdoctor.logs import prefixes
+
 _SECONDS: Final = 0.5
 """What an expression may take on one line."""
 
@@ -21,6 +23,26 @@ def lines_with(piece: bytes, text: bytes) -> Found:
         yield index, piece[begin:end]
         index += 1
         position = end + 1
+
+
+def with_rank(piece: bytes, rank: str, rank_of: Callable[[int, bytes], str]) -> Iterator[int]:
+    """Index in ``piece`` of each line whose own rank this is.
+
+    Args:
+        piece: whole lines.
+        rank: the tag of the engine, such as ``TP0``.
+        rank_of: framing says it, of the line with an index and these bytes; asked where the bytes do not tell.
+    """
+    bracket = re.compile(prefixes.ENGINE.pattern.encode()).match
+    wanted = rank.encode()
+    for index, raw in lines_with(piece, wanted + b"]"):
+        # Framing reads a line that begins with the bracket no other way, unless there is something to take off.
+        found = bracket(raw)
+        if found is None or b"\r" in raw or b"\x1b" in raw or b"\0" in raw or b"\xc2\x9b" in raw:
+            if rank_of(index, raw) == rank:
+                yield index
+        elif (found["rank"] or found["bare"] or b"").strip() == wanted:
+            yield index
 
 
 def finder(pattern: str, *, regex: bool, ignore_case: bool) -> Callable[[bytes], Found]:

@@ -10,12 +10,13 @@ from array import array
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import IO, Final
 
 from sgdoctor.diagnosis.evidence import printable
 from sgdoctor.logs.framing import LineReader
 from sgdoctor.logs.line import Line
-from sgdoctor.watching.finding import confirmer, finder, lines_with
+from sgdoctor.watching.finding import confirmer, finder, with_rank
 from sgdoctor.watching.marks import LIGHT, UNSEEN, Marks
 from sgdoctor.watching.model import LineKind, LineMark
 
@@ -259,15 +260,21 @@ class LineStore:
     def _of_rank(self, numbers: Sequence[int], span: range, rank: str) -> list[int]:
         if not numbers:
             return []
-        tag = rank.encode() + b"]"
-        tagged = {
-            number + index
-            for number, piece in self.chunks(span.start, span.stop - 1)
-            for index, raw in lines_with(piece, tag)
-            if self.line(number + index).rank == rank
-        }
-        marks = self.marks
-        return [number for number in numbers if number in tagged or (marks.head(number) or number) in tagged]
+        tagged: list[int] = []
+        for first, piece in self.chunks(span.start, span.stop - 1):
+            tagged += [first + index for index in with_rank(piece, rank, partial(self._framed_rank, first))]
+        folded = self.marks.with_codes(frozenset({LineKind.TRACEBACK}), span)
+        found = sorted({*tagged, *(number for number in folded if self.mark(number).rank == rank)})
+        wanted = numbers if isinstance(numbers, range) else frozenset(numbers)
+        return [number for number in found if number in wanted]
+
+    def _framed_rank(self, first: int, index: int, raw: bytes) -> str:
+        """The rank of a line ``index`` lines behind ``first``."""
+        number = first + index
+        if raw.startswith(b"{") or b" P " in raw:
+            # The beginning of a line that the container runtime cut into pieces: what follows is a part of it.
+            return self.line(number).rank
+        return _alone(raw, number, int(number > 1)).rank
 
 
 def _alone(raw: bytes, number: int, offset: int) -> Line:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from sgdoctor.messages import say
 
 if TYPE_CHECKING:
-    from sgdoctor.cli.fix_target import Target
     from sgdoctor.cli.parsing import Parser
     from sgdoctor.fixes.model import Answer
+    from sgdoctor.targets import Target
 
 FORMATS: Final = ("text", "json", "patch")
 _IN_PLACE: Final = ""
@@ -43,9 +43,9 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     """Plans, writes what is asked to be written, then says what was planned; the exit code is that of the finding."""
     from sgdoctor.cli.diagnose import report_problems, rule_base_of
     from sgdoctor.cli.fix_answer import answer_for, exit_code
-    from sgdoctor.cli.fix_target import open_target
     from sgdoctor.cli.main import complain
     from sgdoctor.report.safe import printable
+    from sgdoctor.targets import open_target
 
     if not arguments.target:
         given = arguments.write

@@ -11,12 +11,10 @@ from sgdoctor.cli.diagnose import EXIT_FAILED, EXIT_FINE, EXIT_UNDETERMINED, EXI
 from sgdoctor.cli.fix_model import ModelFolder, card_of, launch_script, model_folder, script_text
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.pipeline import diagnose
-from sgdoctor.engines.sglang.flags.check import check_flags
-from sgdoctor.engines.sglang.flags.model import Schema
-from sgdoctor.engines.sglang.flags.schemas import schema, versions
+from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.engines.sglang.logged_launch import logged_launch
-from sgdoctor.engines.sglang.versions import version_key
 from sgdoctor.errors import UserError
+from sgdoctor.fixes.flag_tables import assumed, flag_problems, likeliest
 from sgdoctor.fixes.model import Answer, Basis
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches, patches_for
 from sgdoctor.fixes.plan import Knowledge, Wishes, as_meant, plan_for
@@ -29,8 +27,8 @@ from sgdoctor.patches.model import PatchSite
 from sgdoctor.texts import Text
 
 if TYPE_CHECKING:
-    from sgdoctor.cli.fix_target import Target
     from sgdoctor.rules.base import RuleBase
+    from sgdoctor.targets import Target
 
 _IMAGE_VERSION: Final = re.compile(r"(?:^|/)sglang[^:]*:v?(?P<version>\d+\.\d+\.\d+(?:\.?post\d+)?)")
 _VERSION: Final = re.compile(r"v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)*)")
@@ -54,7 +52,7 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
     facts = {name: fact.value for name, fact in verdict.facts.items()} if verdict is not None else {}
     document = target.document
     version = _version(arguments.version, facts, document.launch.image if document else None)
-    table = schema(version) if version else _likeliest(document, facts)
+    table = schema(version) if version else likeliest(document, facts)
     if document is None:
         document = _logged(facts, version, target.name)
     launch = as_meant(document, document.problems, table)
@@ -63,10 +61,10 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
     folder = model_folder(launch, table, beside)
     script, patches = _patches(verdict, launch, folder, beside, arguments.choose)
     written = [problem for problem in document.problems if not _is_refuted(problem, facts)]
-    problems = (*written, *(_check(launch, table, facts) if launch.origin is not Origin.LOG else ()), *script)
+    problems = (*written, *(flag_problems(launch, table, facts) if launch.origin is not Origin.LOG else ()), *script)
     known = Knowledge(
         flags=table,
-        check=lambda changed: _check(changed, table, facts),
+        check=lambda changed: flag_problems(changed, table, facts),
         verdict=verdict,
         problems=problems,
         solve=solver_for(verdict, table, _known(launch, facts, folder)),
@@ -75,7 +73,7 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
     )
     plan = plan_for(document, known, Wishes(tuple(arguments.choose), tuple(asked_for)))
     return Answer(
-        note=_assumed(version, table) if document.launch.origin is not Origin.LOG else None,
+        note=assumed(version, table) if document.launch.origin is not Origin.LOG else None,
         target=target.name,
         document=document,
         plan=plan,
@@ -169,46 +167,11 @@ def _version(given: str | None, facts: Mapping[str, Any], image: str | None) -> 
     return named["version"] if named else ""
 
 
-def _likeliest(document: Document | None, facts: Mapping[str, Any]) -> Schema:
-    """The newest version that takes the flags of a launch, or else most of them."""
-    newest = schema()
-    if document is None:
-        return newest
-    launch = as_meant(document, document.problems, newest)
-    least = facts.get("version_min")
-    known = [one for one in versions() if not isinstance(least, str) or version_key(one) >= version_key(least)]
-    return min(
-        map(schema, reversed(known)),
-        key=lambda table: sum(problem.severity in _BAD for problem in _check(launch, table, facts)),
-        default=newest,
-    )
-
-
-def _assumed(version: str, table: Schema) -> Text | None:
-    """That the flags of another version stand for those of this one."""
-    if version and table.exact:
-        return None
-    if not version:
-        return Text(
-            f"The version of SGLang is not known; by these flags it may be {table.version}. --version tells it.",
-            f"SGLang 的版本未知；从参数看可能是 {table.version}。可用 --version 指定。",
-        )
-    return Text(
-        f"The flags of {version} are not known; those of {table.version} were taken. "
-        "sgdoctor flags add --image IMAGE reads them from an image.",
-        f"未知 {version} 的参数，采用了 {table.version} 的参数。sgdoctor flags add --image 镜像 可从镜像中读取。",
-    )
-
-
 def _shown(path: Path) -> str:
     """A path as ``patch -p1`` takes it: from here, or from the folder of the file."""
     here = Path.cwd()
     absolute = path.absolute()
     return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else path.name
-
-
-def _check(launch: Launch, table: Schema, facts: Mapping[str, Any]) -> Sequence[Problem]:
-    return check_flags(launch.argv, launch.flags_at, table, facts) if launch.argv and launch.engine == "sglang" else ()
 
 
 def _is_refuted(problem: Problem, facts: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What the target of ``sgdoctor fix`` is: a command, a compose file, a script, a container or a log; and its log."""
+"""What a command is about: a launch in a command, a compose file, a script or a container; and its log."""
 
 import os
 import re
@@ -52,12 +52,13 @@ class Target:
 
 
 @contextmanager
-def open_target(words: Sequence[str], log: str | None) -> Iterator[Target]:
+def open_target(words: Sequence[str], log: str | None, *, with_log: bool = True) -> Iterator[Target]:
     """The target that these words name.
 
     Args:
         words: one name, or the words of a command.
         log: a log file or a container, where the target has none of its own.
+        with_log: whether the log of a container is wanted.
 
     Raises:
         UserError: there is nothing of this name, or it cannot be read.
@@ -71,7 +72,7 @@ def open_target(words: Sequence[str], log: str | None) -> Iterator[Target]:
             )
         if log is not None:
             target = replace(target, log=stack.enter_context(_open_log(log)))
-        elif own_log:
+        elif own_log and with_log:
             with suppress(UserError):  # a launch can be looked at without its log
                 target = replace(target, log=stack.enter_context(_container_log(own_log)))
         yield target

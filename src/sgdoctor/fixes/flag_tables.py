@@ -1,0 +1,56 @@
+"""The flags that are assumed for a launch, and what the engine would say of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from sgdoctor.engines.sglang.flags.check import check_flags
+from sgdoctor.engines.sglang.flags.model import Schema
+from sgdoctor.engines.sglang.flags.schemas import schema, versions
+from sgdoctor.engines.sglang.versions import version_key
+from sgdoctor.fixes.plan import as_meant
+from sgdoctor.launch.model import Document, Launch, Problem
+from sgdoctor.texts import Text
+
+_BAD: Final = frozenset({"fatal", "error"})
+
+
+def flag_problems(launch: Launch, table: Schema, facts: Mapping[str, Any]) -> Sequence[Problem]:
+    """What is wrong with the flags of a launch, where it starts SGLang.
+
+    Args:
+        launch: which.
+        table: the flags of its version.
+        facts: of a log, by name.
+    """
+    return check_flags(launch.argv, launch.flags_at, table, facts) if launch.argv and launch.engine == "sglang" else ()
+
+
+def likeliest(document: Document | None, facts: Mapping[str, Any]) -> Schema:
+    """The newest version that takes the flags of a launch, or else most of them."""
+    newest = schema()
+    if document is None:
+        return newest
+    launch = as_meant(document, document.problems, newest)
+    least = facts.get("version_min")
+    known = [one for one in versions() if not isinstance(least, str) or version_key(one) >= version_key(least)]
+    return min(
+        map(schema, reversed(known)),
+        key=lambda table: sum(problem.severity in _BAD for problem in flag_problems(launch, table, facts)),
+        default=newest,
+    )
+
+
+def assumed(version: str, table: Schema) -> Text | None:
+    """That the flags of another version stand for those of this one."""
+    if version and table.exact:
+        return None
+    if not version:
+        return Text(
+            f"The version of SGLang is not known; by these flags it may be {table.version}. --version tells it.",
+            f"SGLang 的版本未知；从参数看可能是 {table.version}。可用 --version 指定。",
+        )
+    return Text(
+        f"The flags of {version} are not known; those of {table.version} were taken. "
+        "sgdoctor flags add --image IMAGE reads them from an image.",
+        f"未知 {version} 的参数，采用了 {table.version} 的参数。sgdoctor flags add --image 镜像 可从镜像中读取。",
+    )

@@ -185,13 +185,13 @@ class Situation:
 
     Attributes:
         document: the launch as it is written; None where only the host is checked.
-        launch: what it says.
+        launch: what it says once mistakes of writing are put right, which a check of its own tells.
         host: the machine.
         image: None without a launch or an image.
         model: the model folder; None if it is not here, see ``model_reason``.
         model_reason: why there is no model folder to look at.
         version: of SGLang; None if unknown.
-        flags: flags of that version.
+        flags: flags of that version; of the likeliest one where it is unknown.
         answers: results of probes that were allowed to start something (``--deep``), by name.
         beside: folder of this machine that relative paths of the launch start from.
     """

@@ -10,6 +10,8 @@ from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.errors import UserError
+from sgdoctor.fixes.flag_tables import likeliest
+from sgdoctor.fixes.plan import as_meant
 from sgdoctor.launch.host_paths import source_of
 from sgdoctor.launch.model import Document, FlagTable, Launch
 from sgdoctor.preflight.asked import asked_by
@@ -78,7 +80,9 @@ def situation_for(document: Document | None, beside: Path, wanted: Wanted | None
     image = _image(answers, launch)
     version = wanted.version or (image.facts.sglang if image is not None else None) or None
     flags = image.flags if image is not None and not wanted.version else None
-    flags = flags or schema(version)
+    flags = flags or (schema(version) if version else likeliest(document, {}))
+    if document is not None:
+        launch = as_meant(document, document.problems, flags)
     model, why = _model(launch, wanted, flags, beside, image, remote=host.remote)
     return Situation(
         host=host,

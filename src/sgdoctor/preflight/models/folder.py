@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sgdoctor.engines.sglang.memory.pools import GIB
 from sgdoctor.engines.sglang.memory.weights import INDEX
+from sgdoctor.engines.sglang.quantisation import Quantisation, quantisation_of
 from sgdoctor.preflight.models.files import FolderFile, JsonFile, file_at, files_of, json_file, leftovers_of
 from sgdoctor.preflight.models.gguf import Gguf, read_gguf
 from sgdoctor.preflight.models.shards import Index, Shard, ShardState, index_of, safetensors_shards, torch_shards
@@ -94,6 +95,12 @@ class ModelFolder:
         """Of ``config.json``; empty if it has none."""
         value = (self.config or _NOTHING).get("model_type")
         return value if isinstance(value, str) else ""
+
+    @property
+    def quantisation(self) -> Quantisation | None:
+        """How the weights are quantised; None where they are not, or only GGUF says."""
+        beside = {name: document.value for name, document in self.documents.items() if document.value is not None}
+        return quantisation_of(self.config, beside)
 
     @property
     def used_shards(self) -> tuple[Shard, ...]:

@@ -1,9 +1,17 @@
 """Where a path that the engine sees lies on this machine."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from sgdoctor.launch.model import Launch, Mount
+
+_HERE: Final = re.compile(r"^(?:\$\(pwd\)|`pwd`|\$PWD\b|\$\{PWD\})")
+_HOME: Final = re.compile(r"^(?:\$HOME\b|\$\{HOME\})")
+_CHANGED: Final = re.compile(
+    r"(?:^|&&|;)[ \t]*cd[ \t]+(?P<quote>['\"]?)(?P<to>[^\s'\"$`;&|]+)(?P=quote)(?=[ \t]*(?:$|#|&&|;))", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +52,22 @@ def mount_around(launch: Launch, inside: str) -> Mount | None:
 
 
 def source_of(mount: Mount, beside: Path) -> Path:
-    """The folder of this machine that a bind mount shows."""
-    source = Path(mount.source or "").expanduser()
+    """The folder of this machine that a bind mount shows; of what a shell fills in `$(pwd)` and `$HOME` are known."""
+    source = Path(_HOME.sub("~", _HERE.sub(".", mount.source or ""))).expanduser()
     return source if source.is_absolute() else beside / source
+
+
+def started_in(text: str, beside: Path) -> Path:
+    """The folder that the last command of a shell text is started in.
+
+    Args:
+        text: commands; a plain ``cd`` at the start of a line or behind ``&&`` counts.
+        beside: folder that the text is run in.
+    """
+    for match in _CHANGED.finditer(text):
+        to = Path(match["to"]).expanduser()
+        beside = to if to.is_absolute() else beside / to
+    return beside
 
 
 def host_path(launch: Launch, inside: str, beside: Path) -> Path | None:

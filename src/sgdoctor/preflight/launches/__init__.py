@@ -1,0 +1,1 @@
+"""What checks of launches share: problems as findings, GPUs as the engine sees them, places, settings of containers."""

@@ -2,11 +2,9 @@
 
 from typing import Final
 
+from sgdoctor.preflight.cards import idle_mib
 from sgdoctor.preflight.model import CardFacts, Situation
 
-_LARGE_MIB: Final = 60 * 1024
-_DRIVER_MIB: Final = 320.0
-_DRIVER_OF_LARGE_MIB: Final = 616.0
 _HELD_MIB: Final = 0.78 * 1024
 """Held by driver and CUDA context once the engine has started: seen on a 3090 (24 GiB) and, 0.68 GiB, on an H200."""
 
@@ -33,8 +31,7 @@ def fullest_card(situation: Situation) -> CardFacts | None:
 
 def free_before_weights_gib(card: CardFacts) -> float:
     """What the engine finds free before it loads weights ("Load weight begin. avail mem"), in GiB."""
-    driver = _DRIVER_OF_LARGE_MIB if card.total_mib > _LARGE_MIB else _DRIVER_MIB
-    others = max(0.0, card.total_mib - card.free_mib - driver)
+    others = max(0.0, idle_mib(card.total_mib) - card.free_mib)
     return (card.total_mib - others - _HELD_MIB) / 1024
 
 

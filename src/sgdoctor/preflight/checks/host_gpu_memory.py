@@ -5,8 +5,8 @@ from typing import ClassVar, Final
 
 from sgdoctor.launch.change import Change
 from sgdoctor.preflight.cards import idle_mib
+from sgdoctor.preflight.chosen_cards import chosen_cards
 from sgdoctor.preflight.model import Area, CardFacts, Finding, Situation, Status
-from sgdoctor.preflight.selection import cards_for
 from sgdoctor.texts import Text
 
 _MUCH_MIB: Final = 1024.0
@@ -25,7 +25,7 @@ class MemoryFree:
         """One for each card that the launch gets."""
         if situation.host.simulated:
             return
-        cards = cards_for(situation.launch, situation.host) or situation.host.cards
+        cards = chosen_cards(situation) or situation.host.cards
         own = f"{_CONTAINER}{situation.launch.name}" if situation.launch and situation.launch.name else ""
         for card in cards:
             yield _finding(card, own)

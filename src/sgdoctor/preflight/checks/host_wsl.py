@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import ClassVar, Final
 
 from sgdoctor.patterns import lazy_pattern
+from sgdoctor.preflight.chosen_cards import chosen_cards
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
-from sgdoctor.preflight.selection import cards_for
 from sgdoctor.texts import Text
 
 _WINDOWS: Final = lazy_pattern(r"/mnt/[a-z](?:/|$)|[A-Za-z]:[\\/]")
@@ -29,7 +29,7 @@ class WslLimits:
 
 
 def _several(situation: Situation) -> Iterable[Finding]:
-    if len(cards_for(situation.launch, situation.host)) > 1:
+    if len(chosen_cards(situation)) > 1:
         yield Finding(
             Status.WARN,
             Text(

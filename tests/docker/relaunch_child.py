@@ -1,25 +1,69 @@
-"""A relaunch, or its recovery, in a process of its own that dies at a moment of the journal."""
+"""A relaunch in a process of its own: one that dies at a moment of the journal, has a full disk or no rights."""
 
 import os
 import signal
+import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.containers.launches import container_document
-from sgdoctor.relaunch.launching import relaunch
-from sgdoctor.relaunch.model import Progress
-from tests.docker.relaunching import CHANGE, FLAGS, HURRY, NAME, NEVER, READY
+from sgdoctor.launch.inspection import Inspection
+from sgdoctor.relaunch.launching import quiet, relaunch
+from sgdoctor.relaunch.model import Outcome, Progress, Watcher
+from sgdoctor.relaunch.recovery import rollback
+from tests.docker.relaunching import CHANGE, FLAGS, HURRY, NAME, NEVER, READY, at
+
+NOBODY = 65534
 
 
-def dies(url: str, root: Path, moment: str, *, fails: bool) -> None:
-    """Relaunch, and be killed as soon as ``moment`` (step and state) stands in the journal."""
+def dies(url: str, root: Path, moment: str, *, fails: bool = False, back: bool = False) -> None:
+    """Relaunch, or go back to the launch before, and be killed once ``moment`` stands in the journal."""
 
     def watch(progress: Progress) -> None:
         if f"{progress.step} {progress.state}" == moment:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    readiness = NEVER if fails else READY
     with Client(Endpoint(url)) as client:
-        document = container_document(client, NAME)
-        readiness = NEVER if fails else READY
-        relaunch(client, document, [CHANGE], FLAGS, readiness=readiness, patience=HURRY, watcher=watch, root=root)
+        if back:
+            rollback(client, NAME, readiness=readiness, patience=HURRY, watcher=watch, root=root)
+        else:
+            _relaunch(client, container_document(client, NAME), root, watch, fails=fails)
+
+
+def has_no_rights(url: str, root: Path, document: Inspection, answer: Connection) -> None:
+    """Relaunch as a user who may not use the engine; sends the outcome."""
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+    with Client(Endpoint(url)) as client:
+        answer.send(_relaunch(client, document, root, quiet))
+
+
+def _relaunch(client: Client, document: Inspection, root: Path, watcher: Watcher, *, fails: bool = False) -> Outcome:
+    readiness = NEVER if fails else READY
+    return relaunch(client, document, [CHANGE], FLAGS, readiness=readiness, patience=HURRY, watcher=watcher, root=root)
+
+
+def main(url: str, root: str, ballast: str) -> None:
+    """Relaunch with a state folder on a small disk, that is full at once or once the journal was begun."""
+
+    def fill() -> None:
+        with Path(root, "ballast").open("wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(512))
+            except OSError:
+                pass
+
+    if ballast == "before":
+        fill()
+    with Client(Endpoint(url)) as client:
+        outcome = _relaunch(client, container_document(client, NAME), Path(root), at("create begun", fill))
+    sys.stdout.write(f"{outcome.ending} {outcome.reason.en if outcome.reason else ''}\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

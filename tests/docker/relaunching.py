@@ -18,7 +18,7 @@ from sgdoctor.launch.inspection import Inspection
 from sgdoctor.relaunch.engine import LABEL
 from sgdoctor.relaunch.journal import journals, open_journals
 from sgdoctor.relaunch.launching import quiet, relaunch
-from sgdoctor.relaunch.model import NotReady, Outcome, Patience, Ready, Watcher
+from sgdoctor.relaunch.model import NotReady, Outcome, Patience, Progress, Ready, Watcher
 from sgdoctor.texts import Text
 from tests.docker import launches
 from tests.docker.dockerd import PrivateDockerd
@@ -124,7 +124,12 @@ class Stage:
 
 def at(moment: str, act: Callable[[], object]) -> Watcher:
     """A watcher that does something when the journal says ``step state``."""
-    return lambda progress: act() if f"{progress.step} {progress.state}" == moment and not progress.note else None
+
+    def watch(progress: Progress) -> None:
+        if f"{progress.step} {progress.state}" == moment and not progress.note:
+            act()
+
+    return watch
 
 
 def as_json(data: Any) -> Any:

@@ -5,7 +5,6 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import docker
 import pytest
 
 from sgdoctor.containers.client import Client

@@ -43,7 +43,9 @@ class Journal:
         began: when the relaunch began.
         intent: what it is about to do.
         progress: the steps so far.
-        known: what was learned on the way: ``new`` is the id of the new container, ``log`` the path of a saved log.
+        known: what was learned on the way: ``new`` and ``restored`` are ids of containers that were made, ``log``
+            is the path of a saved log, ``back`` says that the way back was begun, ``lost`` in which step the engine
+            went away, ``rule`` which one named the failure.
         outcome: how it ended; None while it is open.
     """
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.relaunch.journal import journal_dir
@@ -48,52 +48,51 @@ def locked(container: str, root: Path | None = None) -> Iterator[None]:
     path = _path(container, root)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = path.open("a+", encoding="utf-8")
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise UserError(
             f"The lock {path} cannot be made: {error.strerror}. Nothing was touched.",
             f"无法创建锁文件 {path}：{error.strerror}。未做任何改动。",
         ) from None
-    with file:
-        if not _try(file):
-            raise _busy(container, _read(file))
-        try:
-            with suppress(OSError):
-                file.truncate(0)
-                file.write(json.dumps(asdict(_myself())))
-                file.flush()
-            yield
-        finally:
-            with suppress(OSError):
-                file.truncate(0)
+    try:
+        if not _try(descriptor):
+            raise _busy(container, _read(descriptor))
+        # Who it is matters less than that it is: the disk may be full.
+        with suppress(OSError):
+            os.truncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps(asdict(_myself())).encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def holder(container: str, root: Path | None = None) -> Holder | None:
     """Who is at work on a container at this moment; None for nobody."""
     try:
-        file = _path(container, root).open("r+", encoding="utf-8")
+        descriptor = os.open(_path(container, root), os.O_RDWR)
     except OSError:
         return None
-    with file:
-        return None if _try(file) else _read(file)
+    try:
+        return None if _try(descriptor) else _read(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _path(container: str, root: Path | None) -> Path:
     return journal_dir(root) / f"{_UNSAFE.sub('_', container)}.lock"
 
 
-def _try(file: IO[str]) -> bool:
+def _try(descriptor: int) -> bool:
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
 
 
-def _read(file: IO[str]) -> Holder:
-    file.seek(0)
+def _read(descriptor: int) -> Holder:
     with suppress(ValueError, TypeError):
-        return Holder(**json.loads(file.read()))
+        return Holder(**json.loads(os.pread(descriptor, 4096, 0)))
     return Holder(0, "", "")
 
 

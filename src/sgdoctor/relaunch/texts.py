@@ -110,7 +110,8 @@ def foreign(name: str, other: str) -> Text:
 
 def still_open(reason: Text, why: Text) -> Text:
     """Neither forward nor back."""
-    return Text(f"{reason.en} The way back is not finished: {why.en}", f"{reason.zh}恢复尚未完成：{why.zh}")
+    en, zh = reason.en.rstrip("."), reason.zh.rstrip("。")
+    return Text(f"{en}. The way back is not finished: {why.en}", f"{zh}。恢复尚未完成：{why.zh}")
 
 
 def not_in_time(seconds: float) -> Text:

@@ -272,15 +272,22 @@ class Transaction:
             saved = self._save_new()
             return {"log": str(saved.path)} if saved.path is not None else {}
 
+        nameless: Text | None = None
         try:
             self._do(Step.SAVE_LOG, save, {"back": "1"})
             self._do(Step.REMOVE, self._remove_new)
-            self._do(Step.GIVE_NAME_BACK, self._give_name_back)
+            try:
+                self._do(Step.GIVE_NAME_BACK, self._give_name_back)
+            except _FailedError as failure:
+                # Somebody has its name. That it serves comes first.
+                nameless = failure.reason
             self._do(Step.RESTORE_POLICY, self._restore_policy)
             self._do(Step.RESTART_OLD, self._restart_old)
         except (_FailedError, UserError) as error:
             why = error.reason if isinstance(error, _FailedError) else error.message
-            return self._open(texts.still_open(reason, why), verdict or saved.verdict)
+            return self._open(texts.still_open(reason, nameless or why), verdict or saved.verdict)
+        if nameless is not None:
+            return self._open(texts.still_open(reason, nameless), verdict or saved.verdict)
         old = self._place_of_old()
         touched = self._journal.begun(Step.HOLD)
         return self._finish(
@@ -306,7 +313,8 @@ class Transaction:
     def _still_coming(self) -> dict[str, Any] | None:
         """A container that the engine may be making yet, for a process that was killed meanwhile."""
         begun = [one for one in self._journal.progress if one.step is Step.CREATE]
-        if not begun or begun[-1].state is StepState.DONE:
+        refused = self._journal.known.get("lost") != Step.CREATE
+        if not begun or begun[-1].state is StepState.DONE or (begun[-1].state is StepState.FAILED and refused):
             return None
         limit = time.monotonic() + _CREATING_SECONDS - (datetime.now(UTC) - begun[-1].time).total_seconds()
         while time.monotonic() < limit:
@@ -402,7 +410,7 @@ class Transaction:
                 break
             except UnreachableError as error:
                 if not tries_left or not self._engine_returns():
-                    self._note(step, StepState.FAILED, error.message)
+                    self._note(step, StepState.FAILED, error.message, known={"lost": step})
                     raise
             except UserError as error:
                 self._note(step, StepState.FAILED, error.message)

@@ -67,6 +67,7 @@ def patches_for(
     *,
     script_is_broken: bool,
     chosen: Collection[str] = (),
+    foreseen: Collection[PatchKind] = (),
 ) -> Patches:
     """What takes the place of patches in code.
 
@@ -76,6 +77,7 @@ def patches_for(
         intended: what a launch script was meant to put right.
         script_is_broken: whether that script cannot do so.
         chosen: ids of steps that the user prefers.
+        foreseen: what would be seen after the next start.
 
     Raises:
         UserError: ``site.config`` is no config.json.
@@ -85,7 +87,7 @@ def patches_for(
     steps: list[Step] = [_STOCK] if script_is_broken else []
     others: list[Step] = []
     plans: dict[str, PatchPlan] = {}
-    for kind in dict.fromkeys([*seen, *(intended if script_is_broken else ())]):
+    for kind in dict.fromkeys([*seen, *(intended if script_is_broken else ()), *foreseen]):
         found = seen.get(kind)
         here = replace(site, model_type=_model_type(found)) if kind is PatchKind.MODEL_TYPE else site
         doable = {_id(plan): plan for plan in patch_plans(kind, here) if plan.safety != "manual"}
@@ -95,6 +97,11 @@ def patches_for(
         others += ways[1:]
         plans |= doable
     return Patches(tuple(steps), tuple(others), plans, site.folder)
+
+
+def kinds_of(rules: Iterable[str]) -> tuple[PatchKind, ...]:
+    """What is to be put right where these rules hit."""
+    return tuple(dict.fromkeys(_KINDS[rule] for rule in rules if rule in _KINDS))
 
 
 def _id(plan: PatchPlan) -> str:

@@ -78,11 +78,16 @@ class ModelFolder:
         return self.value(CONFIG)
 
     @property
-    def settings(self) -> Mapping[str, Any]:
-        """The configuration of the language model: ``config.json`` with what its nested part says instead."""
+    def language(self) -> Mapping[str, Any]:
+        """The configuration of the language model alone: the nested part of ``config.json``, where it has one."""
         config = self.config or _NOTHING
         nested = config.get("text_config") or config.get("llm_config") or config.get("language_config")
-        return {**config, **nested} if isinstance(nested, dict) else config
+        return nested if isinstance(nested, dict) else config
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """``config.json`` with what the nested part of the language model says instead."""
+        return {**(self.config or _NOTHING), **self.language}
 
     @property
     def architectures(self) -> tuple[str, ...]:

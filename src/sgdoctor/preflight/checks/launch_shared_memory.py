@@ -13,6 +13,7 @@ _MIB = 1024 * 1024
 _DEFAULT_MIB = 64
 _LITTLE_MIB = 1024
 _ENOUGH = "32g"
+_NO_EFFECT = Text("A size beside ipc: host has no effect.", "与 ipc: host 同时给出的大小不起作用。")
 
 
 class LaunchSharedMemory:
@@ -31,23 +32,20 @@ class LaunchSharedMemory:
         if mounted is not None:
             yield Finding(Status.PASS, Text("it is mounted", "由挂载提供"), evidence=mounted.source or "")
             return
-        of_host = launch.ipc == "host"
-        size = situation.host.shm_mib if of_host else (launch.shm_bytes or _DEFAULT_MIB * _MIB) / _MIB
-        note = None
-        if of_host and launch.shm_bytes is not None:
-            note = Text(
-                "The size of the launch has no effect beside ipc: host; the host's counts.",
-                "使用 ipc: host 时启动命令里的大小不起作用，以主机的为准。",
-            )
+        if launch.ipc == "host":
+            useless = launch.shm_bytes is not None
+            yield Finding(Status.PASS, Text("that of the host", "使用主机的"), detail=_NO_EFFECT if useless else None)
+            return
+        size = (launch.shm_bytes or _DEFAULT_MIB * _MIB) / _MIB
         processes = world_size(asked_by(launch, situation.flags))
         if processes == 1:
-            yield Finding(Status.PASS, Text("one GPU hardly needs any", "单卡几乎用不到"), detail=note)
-        elif processes is None or size is None:
-            yield Finding(Status.SKIPPED, Text("its size is not known", "大小未知"), detail=note)
+            yield Finding(Status.PASS, Text("one GPU hardly needs any", "单卡几乎用不到"))
+        elif processes is None:
+            yield Finding(Status.SKIPPED, Text("the number of GPUs is not known", "GPU 数量未知"))
         elif size >= _LITTLE_MIB:
-            yield Finding(Status.PASS, Text(f"{size / 1024:.3g} GiB", f"{size / 1024:.3g} GiB"), detail=note)
+            yield Finding(Status.PASS, Text(f"{size / 1024:.3g} GiB", f"{size / 1024:.3g} GiB"))
         else:
-            little = size <= _DEFAULT_MIB and not of_host
+            little = size <= _DEFAULT_MIB
             yield Finding(
                 Status.FAIL if little else Status.WARN,
                 Text(
@@ -55,7 +53,6 @@ class LaunchSharedMemory:
                     f"{processes} 块 GPU 只有 {size:.0f} MiB 共享内存；NCCL 需要更多",
                 ),
                 prevents="SGL601",
-                changes=() if of_host else (Change("docker.shm_size", value=_ENOUGH),),
-                detail=note,
+                changes=(Change("docker.shm_size", value=_ENOUGH),),
                 phase="distributed" if little else None,
             )

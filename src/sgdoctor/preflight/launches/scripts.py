@@ -3,12 +3,12 @@
 from sgdoctor.launch.model import Problem
 from sgdoctor.patches.launch_scripts import recognise_script
 from sgdoctor.preflight.model import Situation
+from sgdoctor.preflight.versions import transformers_version
 
 
 def problems_in(situation: Situation, text: str) -> tuple[Problem, ...]:
     """What is wrong with a script under the versions of the image."""
-    packages = situation.image.packages if situation.image is not None else {}
-    return recognise_script(text, sglang=situation.version, transformers=packages.get("transformers"))
+    return recognise_script(text, sglang=situation.version, transformers=transformers_version(situation))
 
 
 def cannot_work(situation: Situation, text: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from sgdoctor.preflight.asked import asked_by
 from sgdoctor.preflight.model import Situation
 
-_GIB: Final = 1024**3
+_EXPERTS: Final = ("num_experts", "n_routed_experts", "num_local_experts")
 # Seconds of imports, processes and the warm-up, in the fastest and the slowest of the recorded starts of one card.
 _BASE: Final = (25.0, 60.0)
 # Weights in GiB a second: 13 s for 19 GB on a fast disk, a tenth of that on a network or a spinning one.
@@ -25,11 +25,12 @@ class Seconds(NamedTuple):
 def start_time(situation: Situation) -> Seconds | None:
     """Seconds up to the first answer; None where the model is not here."""
     model = situation.model
-    if model is None:
+    weights = model.weights_gib if model is not None else None
+    if model is None or weights is None:
         return None
-    weights = sum(file.size for file in model.weights) / _GIB
     asked = asked_by(situation.launch, situation.flags)
-    capture = _CAPTURE_OF_EXPERTS if "moe" in str((model.config or {}).get("model_type", "")).lower() else _CAPTURE
+    experts = any(model.settings.get(name) for name in _EXPERTS)
+    capture = _CAPTURE_OF_EXPERTS if experts else _CAPTURE
     if asked.has("--disable-cuda-graph"):
         capture = (0.0, 20.0)
     return Seconds(

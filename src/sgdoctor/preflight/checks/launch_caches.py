@@ -1,0 +1,82 @@
+"""Folders that the engine writes to while it starts may be written."""
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Final
+
+from sgdoctor.launch.change import Change
+from sgdoctor.launch.host_paths import mount_around
+from sgdoctor.launch.model import Launch
+from sgdoctor.preflight.asked import asked_by
+from sgdoctor.preflight.launches.gpus import image_env
+from sgdoctor.preflight.launches.settings import settings_of
+from sgdoctor.preflight.model import Area, Finding, Situation, Status
+from sgdoctor.preflight.models.locate import Place, locate
+from sgdoctor.texts import Text
+
+_HOME: Final = "/root"
+# Kernels that are compiled on the first start go there: the variable, and the folder in the home without it.
+_COMPILED: Final = (
+    ("TRITON_CACHE_DIR", ".triton"),
+    ("FLASHINFER_WORKSPACE_BASE", ".cache/flashinfer"),
+    ("TORCHINDUCTOR_CACHE_DIR", ".cache/torch_inductor"),
+    ("TVM_FFI_CACHE_DIR", ".cache/tvm-ffi"),
+)
+
+
+class LaunchCaches:
+    """Downloads and compiled kernels can be stored."""
+
+    id: ClassVar = "launch-caches"
+    area: ClassVar = Area.LAUNCH
+    title: ClassVar = Text("Caches", "缓存目录")
+
+    def findings(self, situation: Situation) -> Iterator[Finding]:
+        """Folders of caches against read-only mounts."""
+        launch = situation.launch
+        if launch is None or launch.image is None or not launch.argv:
+            return
+        env = {**(image_env(situation.image) or {}), **launch.env}
+        found = [*_downloads(situation, launch, env), *_kernels(situation, launch, env)]
+        yield from found or [Finding(Status.PASS, Text("can be written", "可以写入"))]
+
+
+def _downloads(situation: Situation, launch: Launch, env: Mapping[str, str | None]) -> Iterator[Finding]:
+    located = locate(launch, asked_by(launch, situation.flags), situation.beside, env)
+    if located.place is not Place.HUB or located.cache is None:
+        return
+    mount = mount_around(launch, located.cache)
+    if mount is None or not mount.read_only:
+        return
+    yield Finding(
+        Status.FAIL,
+        Text(
+            f"{located.asked} has to be downloaded to {located.cache}, which is mounted read-only",
+            f"{located.asked} 需要下载到 {located.cache}，而它是只读挂载",
+        ),
+        where=Text(f"the mount of {mount.target}", f"{mount.target} 的挂载"),
+        prevents="SGL037",
+        changes=(Change("docker.volume", value=f"{mount.source}:{mount.target}"),),
+        phase="config",
+    )
+
+
+def _kernels(situation: Situation, launch: Launch, env: Mapping[str, str | None]) -> Iterator[Finding]:
+    home = env.get("HOME") or _HOME
+    for variable, below in _COMPILED:
+        folder = env.get(variable) or f"{home}/{below}"
+        mount = mount_around(launch, folder)
+        read_only = mount.read_only if mount is not None else settings_of(situation).read_only
+        if not read_only:
+            continue
+        yield Finding(
+            Status.FAIL if env.get(variable) else Status.WARN,
+            Text(
+                f"{folder} cannot be written: compiled kernels go there",
+                f"{folder} 不可写：编译出的内核要存到那里",
+            ),
+            evidence=variable if env.get(variable) else "",
+            where=Text(f"the mount of {mount.target}", f"{mount.target} 的挂载") if mount is not None else None,
+            prevents="SGL526",
+            changes=(Change("env.unset", variable),) if env.get(variable) and mount is not None else (),
+            phase="graph_capture" if env.get(variable) else None,
+        )

@@ -1,8 +1,10 @@
 """The `server_args=` line and its fields: what was given, and what the engine resolved."""
 
 import re
+from dataclasses import replace
 from typing import Any, Final
 
+from sgdoctor.engines.sglang.memory.defaults import choose
 from sgdoctor.engines.sglang.versions import version_key
 
 from .decision import Decision
@@ -12,6 +14,8 @@ from .script import cut
 _LEFT_OUT: Final = frozenset({"collect_tokens_histogram", "config", "prefill_round_robin_balance"})
 _ORDER: Final = re.compile(r"[( ](\w+)=")
 """Names of a `ServerArgs(...)`; those inside of its values do no harm."""
+_FIELDS_ONLY: Final = {"custom_sigquit_handler": None, "stat_loggers": None}
+"""Fields without a flag that are in no schema."""
 _SEED: Final = 471257653
 _FIXED: Final = {
     "load_balance_method": "round_robin",
@@ -26,7 +30,6 @@ _FIXED: Final = {
     "page_size": 1,
     "random_seed": _SEED,
 }
-_PREFILL_LIMIT: Final = 2048
 
 
 class _Literal(str):
@@ -59,7 +62,7 @@ def resolved(decision: Decision) -> dict[str, Any]:
         fields["mamba_radix_cache_strategy"] = decision.strategy
         fields["uses_mamba_radix_cache"] = not decision.settings.radix_off
     if version_key(arguments.version) >= (0, 5, 14):
-        fields["cuda_graph_config"] = graphs(decision)
+        fields |= {"cuda_graph_config": graphs(decision), **_FIELDS_ONLY}
     order = {
         name: place for place, name in enumerate(_ORDER.findall(cut("boot-dense", "server_args=", "Using default")))
     }
@@ -69,20 +72,27 @@ def resolved(decision: Decision) -> dict[str, Any]:
 
 def graphs(decision: Decision) -> dict[str, dict[str, Any]]:
     """The configuration of the graphs, as `/server_info` has it."""
-    chosen, settings = decision.chosen, decision.settings
+    chosen, settings, model = decision.chosen, decision.settings, decision.model
     assert chosen is not None
-    decode = list(chosen.decode_sizes) or [1, 2, 4, 8, 12, 16, 24]
-    prefill = list(chosen.prefill_sizes)
-    rest = {"tc_compiler": "eager", "full_prefill_max_req": None}
-    prefill_backend = (settings.prefill_graph or "breakable") if prefill else "disabled"
+    assert model is not None
+    # The sizes are there even where nothing is captured.
+    full = replace(settings, decode_graph="full", prefill_graph="breakable")
+    possible = choose(full, model.shape, decision.situation.card.total_mib, decision.situation.version)
     return {
-        "decode": {"backend": settings.decode_graph or "full", "max_bs": decode[-1], "bs": decode, **rest},
-        "prefill": {
-            "backend": prefill_backend,
-            "max_bs": prefill[-1] if prefill else _PREFILL_LIMIT,
-            "bs": prefill,
-            **rest,
-        },
+        "decode": _phase(settings.decode_graph or "full", possible.decode_sizes),
+        "prefill": _phase(
+            settings.prefill_graph or "breakable" if chosen.prefill_sizes else "disabled", possible.prefill_sizes
+        ),
+    }
+
+
+def _phase(backend: str, sizes: tuple[int, ...]) -> dict[str, Any]:
+    return {
+        "backend": backend,
+        "max_bs": sizes[-1],
+        "bs": list(sizes),
+        "tc_compiler": "eager",
+        "full_prefill_max_req": None,
     }
 
 

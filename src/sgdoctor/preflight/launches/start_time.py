@@ -2,17 +2,29 @@
 
 from typing import Final, NamedTuple
 
+from sgdoctor.engines.base import PhaseName
 from sgdoctor.preflight.asked import asked_by
 from sgdoctor.preflight.model import Situation
 
-_EXPERTS: Final = ("num_experts", "n_routed_experts", "num_local_experts")
-# Seconds of imports, processes and the warm-up, in the fastest and the slowest of the recorded starts of one card.
-_BASE: Final = (25.0, 60.0)
-# Weights in GiB a second: 13 s for 19 GB on a fast disk, a tenth of that on a network or a spinning one.
+# Seconds from the start of the process to each phase that needs no weights. In recorded starts on one card it is 14 to
+# 26 s from the arguments to the first process group, behind 5 to 20 s of imports.
+_BEFORE_WEIGHTS: Final = {
+    PhaseName.DOCKER: (0.0, 1.0),
+    PhaseName.ARGS: (5.0, 20.0),
+    PhaseName.CONFIG: (8.0, 30.0),
+    PhaseName.DISTRIBUTED: (20.0, 45.0),
+    PhaseName.WEIGHTS: (20.0, 45.0),
+}
+# Weights in GiB a second: 13 s for 19 GB on a fast disk, a fifth of that from a network or a spinning one.
 _READING: Final = (1.5, 0.3)
 # Graphs of a dense model, and of experts whose kernels are compiled on the first start (170 to 190 s on a 3090).
-_CAPTURE: Final = (10.0, 60.0)
-_CAPTURE_OF_EXPERTS: Final = (40.0, 200.0)
+_CAPTURE: Final = (5.0, 60.0)
+_CAPTURE_OF_EXPERTS: Final = (20.0, 200.0)
+_NO_CAPTURE: Final = (0.0, 5.0)
+# The first request compiles what was not captured.
+_WARMUP: Final = (2.0, 65.0)
+_EXPERTS: Final = ("num_experts", "n_routed_experts", "num_local_experts")
+_ORDER: Final = tuple(PhaseName)
 
 
 class Seconds(NamedTuple):
@@ -24,16 +36,28 @@ class Seconds(NamedTuple):
 
 def start_time(situation: Situation) -> Seconds | None:
     """Seconds up to the first answer; None where the model is not here."""
-    model = situation.model
-    weights = model.weights_gib if model is not None else None
-    if model is None or weights is None:
+    return reached_after(situation, PhaseName.SERVING)
+
+
+def reached_after(situation: Situation, phase: PhaseName) -> Seconds | None:
+    """Seconds from the start of the container to a phase; None where that depends on weights that are not here."""
+    if phase in _BEFORE_WEIGHTS:
+        return Seconds(*_BEFORE_WEIGHTS[phase])
+    weights = situation.model.weights_gib if situation.model is not None else None
+    if situation.model is None or weights is None:
         return None
-    asked = asked_by(situation.launch, situation.flags)
-    experts = any(model.settings.get(name) for name in _EXPERTS)
-    capture = _CAPTURE_OF_EXPERTS if experts else _CAPTURE
-    if asked.has("--disable-cuda-graph"):
-        capture = (0.0, 20.0)
-    return Seconds(
-        _BASE[0] + weights / _READING[0] + capture[0],
-        _BASE[1] + weights / _READING[1] + capture[1],
-    )
+    least, most = _BEFORE_WEIGHTS[PhaseName.WEIGHTS]
+    least, most = least + weights / _READING[0], most + weights / _READING[1]
+    if _ORDER.index(phase) > _ORDER.index(PhaseName.GRAPH_CAPTURE):
+        capture = _capture(situation)
+        least, most = least + capture[0], most + capture[1]
+    if _ORDER.index(phase) > _ORDER.index(PhaseName.WARMUP):
+        least, most = least + _WARMUP[0], most + _WARMUP[1]
+    return Seconds(least, most)
+
+
+def _capture(situation: Situation) -> tuple[float, float]:
+    assert situation.model is not None
+    if asked_by(situation.launch, situation.flags).has("--disable-cuda-graph"):
+        return _NO_CAPTURE
+    return _CAPTURE_OF_EXPERTS if any(situation.model.settings.get(name) for name in _EXPERTS) else _CAPTURE

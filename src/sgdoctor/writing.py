@@ -85,6 +85,29 @@ def replace_with_backup(found: Found, text: str, now: datetime) -> Path:
     Raises:
         UserError: the file may not be written, is a link, or was changed since it was read; nothing was written.
     """
+    status = check_replaceable(found)
+    temporary = _written(found.path, text.encode(), status)
+    backup = backup_path(found.path, now)
+    try:
+        _written(backup, found.data, status).rename(backup)
+        temporary.replace(found.path)
+    except OSError as error:
+        backup.unlink(missing_ok=True)
+        raise _failed(found.path, error) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return backup
+
+
+def check_replaceable(found: Found) -> os.stat_result:
+    """Whether a file may be replaced by another content; its status.
+
+    Args:
+        found: the file as it was read.
+
+    Raises:
+        UserError: the file may not be written, is a link, or was changed since it was read.
+    """
     path = found.path
     try:
         status = path.lstat()
@@ -106,20 +129,27 @@ def replace_with_backup(found: Found, text: str, now: datetime) -> Path:
             )
     except OSError as error:
         raise _failed(path, error) from None
-    temporary = _written(path, text.encode(), status)
-    backup = _backup_of(path, now)
+    return status
+
+
+def write_like(path: Path, data: bytes, like: os.stat_result) -> None:
+    """Writes a file, whole or not at all, with the mode and the owner of another one.
+
+    Until it is whole it is another file beside it whose name begins with ``.NAME.``.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    temporary = _written(path, data, like)
     try:
-        _written(backup, found.data, status).rename(backup)
         temporary.replace(path)
     except OSError as error:
-        backup.unlink(missing_ok=True)
-        raise _failed(path, error) from None
-    finally:
         temporary.unlink(missing_ok=True)
-    return backup
+        raise _failed(path, error) from None
 
 
-def _backup_of(path: Path, now: datetime) -> Path:
+def backup_path(path: Path, now: datetime) -> Path:
+    """A name beside a file that nobody has, for a copy of it: ``FILE.bak-20260710-153000``."""
     name = f"{path.name}.bak-{now:%Y%m%d-%H%M%S}"
     backup = path.with_name(name)
     number = 2

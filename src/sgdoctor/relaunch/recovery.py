@@ -10,6 +10,7 @@ from sgdoctor.containers.launches import container_document
 from sgdoctor.errors import UserError
 from sgdoctor.launch.inspection import CreateBody
 from sgdoctor.launch.inspection.reading import mapping
+from sgdoctor.relaunch.compose import ComposeTransaction
 from sgdoctor.relaunch.engine import Engine
 from sgdoctor.relaunch.journal import Journal, journals, open_journals, read_journal, seconds_of
 from sgdoctor.relaunch.launching import quiet, replace_container
@@ -25,6 +26,7 @@ from sgdoctor.relaunch.model import (
     Watcher,
     Way,
 )
+from sgdoctor.relaunch.steps import Steps
 from sgdoctor.relaunch.transaction import Transaction
 from sgdoctor.texts import Text
 
@@ -78,7 +80,7 @@ def resume(
         root: stands for the state folder of sgdoctor.
     """
 
-    def go(transaction: Transaction, current: Journal) -> Outcome:
+    def go(transaction: Steps | Transaction, current: Journal) -> Outcome:
         return transaction.back(_reason(current)) if "back" in current.known else transaction.forward()
 
     return _take_up(
@@ -256,7 +258,7 @@ def _already(name: str, number: int) -> UserError:
 def _take_up(
     client: Client,
     journal: Journal,
-    go: Callable[[Transaction, Journal], Outcome],
+    go: Callable[[Steps | Transaction, Journal], Outcome],
     *,
     readiness: Readiness,
     patience: Patience,
@@ -268,8 +270,6 @@ def _take_up(
     Raises:
         UserError: it goes on at this moment, is not about containers of this engine, or the engine does not answer.
     """
-    if journal.intent.way is not Way.CONTAINER:
-        raise ValueError(journal.intent.way)
     engine = Engine(client)
     with locked(journal.intent.container, root):
         # It may have been brought to an end since it was read.
@@ -279,7 +279,8 @@ def _take_up(
         if current.outcome is not None:
             return current.outcome
         _same_engine(engine, current)
-        transaction = Transaction(engine, current, readiness=readiness, patience=patience, watcher=watcher, root=root)
+        made = ComposeTransaction if current.intent.way is Way.COMPOSE else Transaction
+        transaction = made(engine, current, readiness=readiness, patience=patience, watcher=watcher, root=root)
         return go(transaction, current)
 
 

@@ -1,0 +1,207 @@
+"""Relaunching a service of Compose with changes, and bringing its file back to an earlier text."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from sgdoctor.containers.client import Client
+from sgdoctor.errors import UserError
+from sgdoctor.launch.change import Change
+from sgdoctor.launch.compose.state import State
+from sgdoctor.launch.inspection import Inspection
+from sgdoctor.launch.inspection.reading import mapping
+from sgdoctor.launch.model import FlagTable
+from sgdoctor.relaunch import texts as common
+from sgdoctor.relaunch.compare import same_settings
+from sgdoctor.relaunch.compose import texts
+from sgdoctor.relaunch.compose.merging import merged
+from sgdoctor.relaunch.compose.service import ComposeService, drift, open_service, refused
+from sgdoctor.relaunch.compose.transaction import ComposeTransaction
+from sgdoctor.relaunch.engine import Engine
+from sgdoctor.relaunch.journal import Journal, open_journals
+from sgdoctor.relaunch.lock import locked
+from sgdoctor.relaunch.model import Ending, Intent, Outcome, Patience, Purpose, Readiness, Watcher, Way
+from sgdoctor.writing import Found, backup_path, check_replaceable
+
+_IMAGE: Final = "image.tag"
+# What a launch is made of; other changes were never meant for the file.
+_OF_LAUNCH: Final = ("flag.", "env.", "docker.", "image.", "file.mount")
+
+
+def relaunch_service(
+    client: Client,
+    inspection: Inspection,
+    changes: Sequence[Change],
+    flags: FlagTable,
+    *,
+    accept_drift: bool = False,
+    readiness: Readiness,
+    patience: Patience,
+    watcher: Watcher,
+    root: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Edit the file of a service and let Compose make its container anew.
+
+    Runs until the new server serves or the file and the old one are back; whatever goes wrong, the outcome says so.
+
+    Args:
+        client: of the engine.
+        inspection: the container, as the plan was made from it.
+        changes: of the plan.
+        flags: of the engine's version.
+        accept_drift: whether to go on where Compose would change more than that, see ``drift``.
+        readiness: knows when the new server serves.
+        patience: how long is waited.
+        watcher: told of each step.
+        root: stands for the state folder of sgdoctor.
+        environment: of the shell; None for that of this process.
+    """
+    try:
+        service = open_service(client, inspection, environment)
+        edited = service.document.edited(changes, flags)
+        left = [why for change, why in edited.left if change.kind.startswith(_OF_LAUNCH)]
+        if left:
+            raise refused(texts.left_out(left))
+        if edited.text == service.document.text:
+            raise refused(texts.NO_SUCH_CHANGE)
+    except UserError as error:
+        return Outcome(Ending.REFUSED, reason=error.message)
+    intent = Intent(container=inspection.name, changes=tuple(changes), command=edited.launch.command, way=Way.COMPOSE)
+    return _carry_out(
+        client,
+        inspection,
+        service,
+        edited.text,
+        intent,
+        accept_drift=accept_drift,
+        readiness=readiness,
+        patience=patience,
+        watcher=watcher,
+        root=root,
+    )
+
+
+def return_service(
+    client: Client,
+    inspection: Inspection,
+    held: str,
+    wanted: str,
+    *,
+    accept_drift: bool = False,
+    readiness: Readiness,
+    patience: Patience,
+    watcher: Watcher,
+    root: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Bring the file of a service back to an earlier text, and let Compose make its container from that.
+
+    What somebody edited elsewhere in the file since then stays.
+
+    Args:
+        client: of the engine.
+        inspection: the container.
+        held: the text that the launch at this moment was started from.
+        wanted: that of the earlier launch.
+        accept_drift: as of ``relaunch_service``, as the other arguments.
+        readiness: knows when its server serves.
+        patience: how long is waited.
+        watcher: told of each step.
+        root: stands for the state folder of sgdoctor.
+        environment: of the shell; None for that of this process.
+    """
+    try:
+        service = open_service(client, inspection, environment)
+        document = service.document
+        text = merged(held, wanted, document.text)
+        if text is None:
+            raise refused(texts.edited_since(str(service.path)))
+        if text == document.text:
+            raise refused(texts.NO_SUCH_CHANGE)
+        command = _command_with(service, text)
+    except UserError as error:
+        return Outcome(Ending.REFUSED, reason=error.message)
+    intent = Intent(container=inspection.name, purpose=Purpose.ROLLBACK, command=command, way=Way.COMPOSE)
+    return _carry_out(
+        client,
+        inspection,
+        service,
+        text,
+        intent,
+        accept_drift=accept_drift,
+        readiness=readiness,
+        patience=patience,
+        watcher=watcher,
+        root=root,
+    )
+
+
+def _carry_out(
+    client: Client,
+    inspection: Inspection,
+    service: ComposeService,
+    text: str,
+    intent: Intent,
+    *,
+    accept_drift: bool,
+    readiness: Readiness,
+    patience: Patience,
+    watcher: Watcher,
+    root: Path | None,
+) -> Outcome:
+    engine = Engine(client)
+    try:
+        with locked(inspection.name, root):
+            if unfinished := open_journals(inspection.name, root):
+                raise refused(common.cut_off(inspection.name, unfinished[-1].id))
+            old = engine.inspect(str(inspection.data["Id"]))
+            if old is None:
+                raise refused(common.old_gone(inspection.name))
+            if changed := same_settings(inspection.data, old):
+                raise refused(common.changed_meanwhile(inspection.name, changed))
+            if not accept_drift and (why := drift(client, inspection, service)):
+                raise refused(why)
+            before = service.document.text
+            check_replaceable(Found(service.path, before.encode(), before))
+            intent = replace(
+                intent,
+                engine=engine.identity(),
+                old=old,
+                image=str(old.get("Image") or ""),
+                ran=mapping(old.get("State")).get("Status") in ("running", "restarting"),
+                old_command=inspection.launch.command,
+                facts=_facts(service, text, pull=any(change.kind == _IMAGE for change in intent.changes)),
+            )
+            journal = Journal.begin(intent, root)
+            return ComposeTransaction(
+                engine, journal, readiness=readiness, patience=patience, watcher=watcher, root=root
+            ).forward()
+    except UserError as error:
+        return Outcome(Ending.REFUSED, reason=error.message)
+
+
+def _facts(service: ComposeService, after: str, *, pull: bool) -> dict[str, Any]:
+    words = service.words
+    return {
+        "name": words.name,
+        "folder": words.folder,
+        "files": words.files,
+        "env_files": words.env_files,
+        "variables": dict(words.variables),
+        "hashes": service.project.hashes(service.services),
+        "file": str(service.path),
+        "before": service.document.text,
+        "after": after,
+        "backup": str(backup_path(service.path, datetime.now())),  # noqa: DTZ005 - a name for people, in their time
+        "pull": pull,
+    }
+
+
+def _command_with(service: ComposeService, text: str) -> tuple[str, ...]:
+    """The command of the service with another text of its file."""
+    document = service.document
+    state = State(document.project, document.service, document.file_name)
+    return replace(state, project=document.project.with_text(state.file, text)).launch.command

@@ -1,0 +1,199 @@
+"""The service that a container was made from: its files, its Compose, and whether they still say the same."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from sgdoctor.containers.client import Client
+from sgdoctor.errors import UserError
+from sgdoctor.launch.compose.document import ComposeDocument, open_compose
+from sgdoctor.launch.compose.project import Project
+from sgdoctor.launch.compose.values import Fields
+from sgdoctor.launch.compose.values import Text as Scalar
+from sgdoctor.launch.inspection import Inspection
+from sgdoctor.launch.inspection.reading import ComposeOrigin, compose_origin, mapping
+from sgdoctor.launch.model import Launch
+from sgdoctor.relaunch import texts as common
+from sgdoctor.relaunch.compose import texts
+from sgdoctor.relaunch.compose.program import Compose, ComposeProject, ProjectWords, find_compose
+from sgdoctor.texts import Text
+
+LABEL: Final = "com.docker.compose."
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_STDIN: Final = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class ComposeService:
+    """A service, with all that is needed to make its container anew.
+
+    Attributes:
+        origin: what the labels of the container say.
+        document: of the file that is to be edited.
+        path: of that file itself, where the one that was named is a link.
+        words: the project as it is given to Compose.
+        compose: which one.
+        project: its commands.
+    """
+
+    origin: ComposeOrigin
+    document: ComposeDocument
+    path: Path
+    words: ProjectWords
+    compose: Compose
+    project: ComposeProject
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        """Names of all services of the project."""
+        return tuple(self.document.project.services)
+
+
+def open_service(
+    client: Client, inspection: Inspection, environment: Mapping[str, str] | None = None
+) -> ComposeService:
+    """The service of a container of Compose, if it can be relaunched.
+
+    Args:
+        client: of the engine.
+        inspection: of the container.
+        environment: of the shell; None for that of this process.
+
+    Raises:
+        UserError: why it cannot.
+    """
+    environment = os.environ if environment is None else environment
+    origin = inspection.compose
+    if origin is None:
+        raise ValueError(inspection.name)
+    if client.is_podman():
+        raise refused(common.PODMAN)
+    if mapping(mapping(inspection.data.get("Config")).get("Labels")).get(f"{LABEL}oneoff") == "True":
+        raise refused(texts.ONE_OFF)
+    words = _words(origin)
+    document = open_compose(
+        [Path(file) for file in words.files], origin.service, environment, [Path(file) for file in words.env_files]
+    )
+    if document.path is None:
+        raise ValueError(document.name)
+    count = max(len(service_containers(client, origin)), _scale(document))
+    if count > 1:
+        raise refused(texts.replicas(count))
+    compose = find_compose(origin.version, environment)
+    if compose is None:
+        first = origin.version.startswith("1.")
+        raise refused(texts.not_installed(origin.version, str(document.path), origin.service, first=first))
+    variables = _mentioned(document.project, words, environment)
+    words = ProjectWords(words.name, words.folder, words.files, words.env_files, variables)
+    project = ComposeProject(compose, words, client.connections.endpoint, environment)
+    return ComposeService(origin, document, document.path.resolve(), words, compose, project)
+
+
+def drift(client: Client, inspection: Inspection, service: ComposeService) -> Text | None:
+    """What Compose would change of a container without any edit; None for nothing.
+
+    Args:
+        client: of the engine.
+        inspection: of the container.
+        service: its service.
+
+    Raises:
+        UserError: Compose cannot read its files, or the engine does not answer.
+    """
+    hashes = service.project.hashes(service.services)
+    why: list[Text] = []
+    if hashes.get(service.origin.service) != service.origin.config_hash:
+        here = ".".join(map(str, service.compose.version))
+        why.append(texts.other_hash(service.origin.version, here))
+        if names := list(_differing(inspection, service.document.launch)):
+            why.append(texts.differing(names))
+    image = str(mapping(inspection.data.get("Config")).get("Image") or "")
+    now = client.image_data(image)
+    if now is None:
+        why.append(texts.image_gone(image))
+    elif now.get("Id") != inspection.data.get("Image"):
+        why.append(texts.image_moved(image))
+    return texts.drifted(why) if why else None
+
+
+def service_containers(client: Client, origin: ComposeOrigin) -> list[dict[str, Any]]:
+    """What the engine says of the containers of a service, running or not, the oldest first."""
+    found = [client.container_data(entry.id) for entry in client.containers(origin.service)]
+    there = [data for data in found if data is not None and _is_of(data, origin)]
+    return sorted(there, key=lambda data: str(data.get("Created")))
+
+
+def config_hash(data: Mapping[str, Any]) -> str:
+    """Of the configuration that a container was made from."""
+    origin = compose_origin(data)
+    return origin.config_hash if origin is not None else ""
+
+
+def refused(why: Text) -> UserError:
+    """The error that says why."""
+    return UserError(why.en, why.zh)
+
+
+def _is_of(data: Mapping[str, Any], origin: ComposeOrigin) -> bool:
+    labels = mapping(mapping(data.get("Config")).get("Labels"))
+    return labels.get(f"{LABEL}project") == origin.project and labels.get(f"{LABEL}oneoff") != "True"
+
+
+def _words(origin: ComposeOrigin) -> ProjectWords:
+    """The project as the labels tell it.
+
+    Raises:
+        UserError: its files are not here.
+    """
+    if not origin.config_files or _STDIN in origin.config_files:
+        raise refused(texts.no_files())
+    # The first generation writes them as they were given.
+    folder = origin.working_dir or str(Path(origin.config_files[0]).parent)
+    files = tuple(str(Path(folder, one)) for one in origin.config_files)
+    env_files = tuple(str(Path(folder, one)) for one in (origin.environment_file or "").split(",") if one)
+    if missing := [one for one in (*files, *env_files) if not Path(one).is_file()]:
+        raise refused(texts.files_elsewhere(missing))
+    default = Path(folder, ".env")
+    if not env_files and default.is_file():
+        env_files = (str(default),)
+    return ProjectWords(origin.project, folder, files, env_files)
+
+
+def _mentioned(project: Project, words: ProjectWords, environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables of the shell that the files may use: the way back needs the same ones."""
+    sources = {file.text for file in project.files}
+    for service in project.services.values():
+        sources |= {part.file.text for part in service.written}
+    sources |= {Path(file).read_text(errors="replace") for file in words.env_files}
+    names = {name for text in sources for name in _NAME.findall(text)}
+    return {name: environment[name] for name in sorted(names) if name in environment and name != "PATH"}
+
+
+def _scale(document: ComposeDocument) -> int:
+    service = document.project.services[document.service]
+    deploy = service.last("deploy")
+    replicas = deploy.fields.get("replicas") if isinstance(deploy, Fields) else None
+    asked = [service.text("scale"), replicas.text if isinstance(replicas, Scalar) else None]
+    return max([1, *(int(text) for text in asked if text is not None and text.isdecimal())])
+
+
+def _differing(inspection: Inspection, written: Launch) -> Iterator[str]:
+    """Parts of a container that are not as the files say; not all that the hash is made of."""
+    launch = inspection.launch
+    if written.command and written.command != launch.command[-len(written.command) :]:
+        yield "command"
+    if written.image not in (None, launch.image):
+        yield "image"
+    for name in sorted({*written.env, *launch.env}):
+        if (name in written.env) != (name in launch.env) or written.env[name] not in (None, launch.env[name]):
+            yield name
+    if written.shm_bytes != launch.shm_bytes:
+        yield "shm_size"
+    if written.ipc != launch.ipc:
+        yield "ipc"
+    if written.restart != launch.restart:
+        yield "restart"

@@ -114,7 +114,7 @@ def test_another_fix_of_the_rule_can_be_chosen(name: str) -> None:
 
 
 def test_a_choice_that_is_not_there() -> None:
-    with pytest.raises(UserError, match=r"--choose nothing: there is no such fix here\. There are: SGL203/conv-state"):
+    with pytest.raises(UserError, match=r"^nothing: there is no such fix here\. There are: SGL203/conv-state"):
         plan(LAUNCH, "dtype-float16-hybrid", Wishes(("nothing",)))
 
 

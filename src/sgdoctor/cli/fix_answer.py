@@ -37,13 +37,22 @@ _NO_GPU: Final = "no-gpu-asked-for"
 _PATCH_FOLDER: Final = "sgdoctor-patches"
 
 
-def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace) -> Answer:
+def answer_for(
+    target: "Target",
+    base: "RuleBase",
+    arguments: argparse.Namespace,
+    more: Sequence[Change] = (),
+    *,
+    only: bool = False,
+) -> Answer:
     """Everything there is to say about a target.
 
     Args:
         target: which; its log is open.
         base: the rules.
         arguments: of the command line: ``choose``, ``set``, ``unset``, ``env``, ``version``.
+        more: changes that are asked for beside those of ``arguments``.
+        only: whether nothing but what was asked for and chosen is to be changed.
 
     Raises:
         UserError: something that was asked for cannot be.
@@ -71,7 +80,7 @@ def answer_for(target: "Target", base: "RuleBase", arguments: argparse.Namespace
         patches=patches,
         file=_shown(target.file.path) if target.file is not None else "",
     )
-    plan = plan_for(document, known, Wishes(tuple(arguments.choose), tuple(asked_for)))
+    plan = plan_for(document, known, Wishes(tuple(arguments.choose), (*asked_for, *more), only))
     return Answer(
         note=assumed(version, table) if document.launch.origin is not Origin.LOG else None,
         target=target.name,

@@ -24,7 +24,7 @@ from sgdoctor.fixes.model import (
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches
 from sgdoctor.fixes.predictions import predicted_steps
 from sgdoctor.fixes.solving import Solver
-from sgdoctor.fixes.steps import Remedy, check_chosen, remedies_of, remedy_of
+from sgdoctor.fixes.steps import Remedy, check_chosen, is_chosen, remedies_of, remedy_of
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.flag_edits import flag_edits, given_flags, with_edits
 from sgdoctor.launch.model import Document, EditState, FlagTable, Launch, Problem
@@ -46,10 +46,12 @@ class Wishes(NamedTuple):
     Attributes:
         choose: ids of fixes, with or without the rule in front.
         changes: of ``--set``, ``--unset`` and ``--env``.
+        only: whether nothing beside these is to be changed; what else would be is offered.
     """
 
     choose: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
+    only: bool = False
 
 
 NO_WISHES: Final = Wishes()
@@ -103,7 +105,7 @@ def plan_for(document: Document, known: Knowledge, wishes: Wishes = NO_WISHES) -
     maker.add(predicted_steps(known.verdict, maker.launch, known.flags))
     maker.take_memory([remedy for remedy in remedies if remedy.about_memory], wishes.choose)
     check_chosen(wishes.choose, diagnoses, [*maker.steps, *maker.alternatives])
-    return _written(document, maker, known)
+    return _written(document, maker.reduced(document.launch, wishes) if wishes.only else maker, known)
 
 
 class _Maker:
@@ -182,6 +184,25 @@ class _Maker:
                 self.add((best.step,))
             self.offer(way.step for way in ways if way is not best)
         self.after = solve(self.launch) if solve is not None else None
+
+    def reduced(self, launch: Launch, wishes: Wishes) -> "_Maker":
+        """The same with nothing but what the user wants.
+
+        Args:
+            launch: as it is written, even where something else was meant.
+            wishes: of the user.
+
+        Raises:
+            UserError: the engine would refuse it.
+        """
+        less = _Maker(launch, self._known)
+        if wishes.changes:
+            less.ask(wishes.changes)
+        others = [step for step in self.steps if step.basis is not Basis.ASKED]
+        less.add(step for step in others if is_chosen(step, wishes.choose))
+        less.offer(step for step in (*others, *self.alternatives) if not is_chosen(step, wishes.choose))
+        less.after = self._known.solve(less.launch) if self._known.solve is not None else None
+        return less
 
     def _is_refuted(self) -> bool:
         """Whether the start that was seen served with memory settings that, as computed, would not do."""

@@ -78,7 +78,7 @@ def remedy_of(diagnosis: Diagnosis, launch: Launch, flags: FlagTable, chosen: Co
             left += by_hand
         else:
             steps.append(step)
-    wanted = [step for step in steps if _is_chosen(step, chosen)]
+    wanted = [step for step in steps if is_chosen(step, chosen)]
     first = next(
         iter([*wanted, *(step for safety in ("safe", "unsafe") for step in steps if step.safety == safety)]), None
     )
@@ -120,18 +120,19 @@ def check_chosen(chosen: Iterable[str], diagnoses: Sequence[Diagnosis], others: 
         matching = [full for full in fixes if name in (full, full.partition("/")[2])]
         if any(fixes[full].safety == "manual" for full in matching):
             raise UserError(
-                f"--choose {name}: this fix can only be made by hand; sgdoctor fix shows it",
-                f"--choose {name}：该办法只能手动完成；sgdoctor fix 会显示它",
+                f"{name}: this fix can only be made by hand; sgdoctor fix shows it",
+                f"{name}：该办法只能手动完成；sgdoctor fix 会显示它",
             )
         if not matching and name not in known:
             names = ", ".join(sorted(known)) or "-"
             raise UserError(
-                f"--choose {name}: there is no such fix here. There are: {names}",
-                f"--choose {name}：这里没有该办法。可选：{names}",
+                f"{name}: there is no such fix here. There are: {names}",
+                f"{name}：这里没有该办法。可选：{names}",
             )
 
 
-def _is_chosen(step: Step, chosen: Collection[str]) -> bool:
+def is_chosen(step: Step, chosen: Collection[str]) -> bool:
+    """Whether the user chose a step, by its id with or without the rule in front."""
     return step.id in chosen or f"{step.rule}/{step.id}" in chosen
 
 

@@ -25,7 +25,14 @@ _UNKNOWN: Final = "-"
 
 
 def print_plan(
-    console: Console, answer: Answer, lang: str, *, redact: bool = True, written: Sequence[str] = ()
+    console: Console,
+    answer: Answer,
+    lang: str,
+    *,
+    redact: bool = True,
+    written: Sequence[str] = (),
+    option: str = "--choose",
+    closes: bool = True,
 ) -> None:
     """Prints a plan; its last line is the verdict.
 
@@ -35,24 +42,52 @@ def print_plan(
         lang: ``en`` or ``zh``.
         redact: whether secrets are hidden.
         written: names of the files that were written.
+        option: that takes another way.
+        closes: whether the verdict is printed.
     """
-    _Sheet(console, answer, lang, redact=redact).print(written)
+    _Sheet(console, answer, lang, redact=redact, option=option).print(written, closes=closes)
+
+
+def print_changes(console: Console, answer: Answer, lang: str, *, redact: bool = True, diff: bool = True) -> None:
+    """Prints what a plan changes, and what comes of it; without a heading, and without a verdict.
+
+    Args:
+        console: where to.
+        answer: what is to be shown.
+        lang: ``en`` or ``zh``.
+        redact: whether secrets are hidden.
+        diff: whether the launch is shown with its changes.
+    """
+    _Sheet(console, answer, lang, redact=redact).changes(diff=diff)
 
 
 class _Sheet(Canvas):
-    def __init__(self, console: Console, answer: Answer, lang: str, *, redact: bool) -> None:
+    def __init__(self, console: Console, answer: Answer, lang: str, *, redact: bool, option: str) -> None:
         super().__init__(console, lang)
         self._answer = answer
+        self._option = option
         self._hide = plan_redactor(answer, redact=redact)
 
-    def print(self, written: Sequence[str]) -> None:
+    def print(self, written: Sequence[str], *, closes: bool) -> None:
         answer, plan = self._answer, self._answer.plan
         self._heading()
         if answer.verdict is not None:
             self._found(answer.verdict)
         self._problems(answer.problems)
+        self.changes(diff=True)
+        if written:
+            self.blank()
+        for name in written:
+            self.line(Styled(say(self.lang, "fix.written", name=self._safe(name))))
+        if closes:
+            self.blank()
+            self._closing(plan)
+
+    def changes(self, *, diff: bool) -> None:
+        """What is changed, and what comes of it."""
+        plan = self._answer.plan
         self._steps(plan)
-        if plan.diff:
+        if plan.diff and diff:
             self.blank()
             self.section("fix.diff")
             self._diff(plan.diff)
@@ -60,12 +95,6 @@ class _Sheet(Canvas):
         self._warnings(plan.warnings)
         self._left(plan)
         self._alternatives(plan.alternatives)
-        if written:
-            self.blank()
-        for name in written:
-            self.line(Styled(say(self.lang, "fix.written", name=self._safe(name))))
-        self.blank()
-        self._closing(plan)
 
     # ---------------------------------------------------------------- parts
 
@@ -148,7 +177,7 @@ class _Sheet(Canvas):
         if not short and step.basis is not Basis.FOUND:
             line.append(f" [{say(self.lang, f'basis.{step.basis.value}')}]", style="magenta")
         if short:
-            line.append(f" --choose {step.id}", style="dim")
+            line.append(f" {self._option} {step.id}", style="dim")
         self.line(line, 4, Styled(number))
         indent = 4 + len(number)
         if step.title.en:

@@ -69,7 +69,7 @@ def _fraction(situation: Situation, asked: Asked) -> Iterator[Finding]:
 
 def _watchdog(asked: Asked) -> Iterator[Finding]:
     seconds = seconds_asked(asked, "--watchdog-timeout")
-    if seconds is None or seconds >= _FIRST_REQUEST:
+    if seconds is None or not 0 < seconds < _FIRST_REQUEST:
         return
     # It only watches running batches, and the first one compiles kernels (srt/utils/watchdog.py).
     sure = seconds < 1

@@ -28,6 +28,8 @@ class CommandEngine:
         if not launch.argv:
             unseen = Text("the command is not to be seen from here", "从这里看不到启动命令")
             why = document.editable.why if document.editable.state is EditState.NO else None
+            if why in [problem.title for problem in document.problems]:
+                return
             yield Finding(Status.SKIPPED, why or unseen, evidence=" ".join(launch.command[:3]))
         elif launch.engine != "sglang":
             yield Finding(

@@ -6,6 +6,10 @@ from typing import Any, ClassVar, Final
 
 from sgdoctor.engines.sglang.flags.check import check_flags
 from sgdoctor.engines.sglang.flags.model import Schema
+from sgdoctor.errors import UserError
+from sgdoctor.launch.change import Change
+from sgdoctor.launch.model import Launch
+from sgdoctor.launch.typography import REPAIR
 from sgdoctor.preflight.chosen_cards import smallest_capability
 from sgdoctor.preflight.launches.problems import as_findings
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
@@ -20,6 +24,10 @@ _ALWAYS: Final = frozenset(
 )  # fmt: skip
 
 
+# Names cut short are so usual (`--tp`) that they are no reason to warn.
+_STATUSES: Final = {"flag-abbreviated": Status.PASS}
+
+
 class CommandFlags:
     """The engine accepts its flags, and each of them does something."""
 
@@ -32,9 +40,15 @@ class CommandFlags:
         launch, schema = situation.launch, situation.flags
         if launch is None or not launch.argv or launch.engine != "sglang" or not isinstance(schema, Schema):
             return
-        problems = check_flags(launch.argv, launch.flags_at, schema, _facts(situation))
+        launch = _as_meant(situation, launch, schema)
+        told = _told(situation)
+        problems = tuple(
+            problem
+            for problem in check_flags(launch.argv, launch.flags_at, schema, _facts(situation))
+            if not any(change in told for change in problem.changes)
+        )
         known = situation.version is not None
-        found = list(as_findings(problems))
+        found = list(as_findings(problems, _STATUSES))
         if not known:
             found = [
                 finding if problem.id in _ALWAYS else _softened(finding)
@@ -58,11 +72,28 @@ class CommandFlags:
                     f"不知道 {situation.version} 的参数；按 {schema.version} 检查",
                 ),
             )
-        elif not found:
+        elif all(finding.status is Status.PASS for finding in found):
             yield Finding(
                 Status.PASS,
                 Text(f"{count} flags fit SGLang {schema.version}", f"{count} 个参数符合 SGLang {schema.version}"),
             )
+
+
+def _as_meant(situation: Situation, launch: Launch, schema: Schema) -> Launch:
+    """The launch without its mistakes of writing, which have a check of their own."""
+    document = situation.document
+    if document is None or not any(REPAIR in problem.changes for problem in document.problems):
+        return launch
+    try:
+        return document.edited((REPAIR,), schema).launch
+    except UserError:
+        return launch
+
+
+def _told(situation: Situation) -> frozenset[Change]:
+    """Flags that the check of the writing has taken out: options of Docker among them."""
+    problems = situation.document.problems if situation.document is not None else ()
+    return frozenset(change for problem in problems for change in problem.changes if change.kind == "flag.unset")
 
 
 def _facts(situation: Situation) -> Mapping[str, Any]:

@@ -45,7 +45,10 @@ class LaunchGpus:
 
 def _none(situation: Situation, launch: Launch, seen: SeenGpus) -> Iterator[Finding]:
     """No GPU comes in at all."""
-    if seen.given != 0 or (not seen.by and settings_of(situation).has_devices):
+    if seen.given != 0 or not (launch.argv or "sglang" in (launch.image or "")):
+        return
+    settings = settings_of(situation)
+    if not seen.by and (settings.has_devices or settings.hidden):
         return
     asked = Change("docker.gpus", value="all")
     gpus = launch.gpus
@@ -83,7 +86,8 @@ def _unknown_ids(situation: Situation, seen: SeenGpus) -> Iterator[Finding]:
     host = situation.host
     if not seen.ids or not host.cards or host.simulated:
         return
-    ours = [one for one in seen.ids if one.isdecimal() or one.startswith("GPU-")]
+    told = all(card.uuid for card in host.cards)
+    ours = [one for one in seen.ids if one.isdecimal() or (told and one.startswith("GPU-"))]
     unknown = [one for one in ours if card_of(one, host.cards) is None]
     if not unknown:
         return

@@ -49,9 +49,9 @@ class LaunchMounts:
         unknown = [mount.target for mount in mounts if source_state(situation, mount) is State.UNKNOWN]
         if unknown:
             yield Finding(Status.SKIPPED, Text("not to be seen from here", "从这里看不到"), evidence=", ".join(unknown))
-        elif not found:
-            shown = ", ".join(mount.target for mount in mounts)
-            yield Finding(Status.PASS, Text("all there", "都存在"), evidence=shown)
+        there = [mount.target for mount in mounts if source_state(situation, mount) in (State.FILE, State.FOLDER)]
+        if there and not found:
+            yield Finding(Status.PASS, Text("there", "存在"), evidence=", ".join(there))
 
 
 def _of(situation: Situation, mount: Mount) -> Iterator[Finding]:

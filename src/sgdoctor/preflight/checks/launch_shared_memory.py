@@ -6,6 +6,7 @@ from typing import ClassVar
 from sgdoctor.launch.change import Change
 from sgdoctor.preflight.asked import asked_by
 from sgdoctor.preflight.launches.flags import world_size
+from sgdoctor.preflight.launches.settings import settings_of
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
 from sgdoctor.texts import Text
 
@@ -42,6 +43,8 @@ class LaunchSharedMemory:
             yield Finding(Status.PASS, Text("one GPU hardly needs any", "单卡几乎用不到"))
         elif processes is None:
             yield Finding(Status.SKIPPED, Text("the number of GPUs is not known", "GPU 数量未知"))
+        elif launch.shm_bytes is None and settings_of(situation).hidden:
+            yield Finding(Status.SKIPPED, Text("options stand behind a variable", "部分选项写在变量里"))
         elif size >= _LITTLE_MIB:
             yield Finding(Status.PASS, Text(f"{size / 1024:.3g} GiB", f"{size / 1024:.3g} GiB"))
         else:

@@ -73,5 +73,6 @@ def _phase(problem: Problem) -> str:
     """Rules of the first family are about Docker; what has no rule is refused by the engine's parser or by Docker."""
     if problem.id in _PHASES:
         return _PHASES[problem.id]
-    docker = (problem.rule or "").startswith("SGL0") or problem.id.startswith(("docker-", "image-", "duplicate-"))
-    return "docker" if docker else "args"
+    if problem.rule is not None:
+        return "docker" if problem.rule.startswith("SGL0") else "args"
+    return "docker" if problem.id.startswith(("docker-", "image-", "duplicate-", "blank-in-name", "item-")) else "args"

@@ -12,6 +12,7 @@ from sgdoctor.launch.compose.values import Fields, Items, Text, Value
 from sgdoctor.launch.docker_options import Options
 from sgdoctor.launch.docker_run import DockerRun
 from sgdoctor.launch.docker_values import read_ulimit
+from sgdoctor.launch.engine_words import OPTIONS_VARIABLE
 from sgdoctor.launch.inspection import Inspection
 from sgdoctor.preflight.model import Situation
 
@@ -53,6 +54,7 @@ class ContainerSettings:
 
     Attributes:
         has_devices: whether devices come in by other means: ``--device``, ``--privileged``, ``devices:``.
+        hidden: whether more options stand behind a variable, out of sight.
         ulimits: soft and hard limit by name, -1 for none.
         health: None without a health check.
         name: that the container is given; empty where Docker or Compose makes one up.
@@ -61,6 +63,7 @@ class ContainerSettings:
     """
 
     has_devices: bool = False
+    hidden: bool = False
     ulimits: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     health: HealthCheck | None = None
     name: str = ""
@@ -105,6 +108,7 @@ def _of_docker_run(options: Options, text: str, inherited: HealthCheck | None) -
     removed = bool(own) and re.search(rf"\b(?:rm|remove)\b[^\n;&|]*[\s'\"]{re.escape(own)}\b", text) is not None
     return ContainerSettings(
         has_devices=bool(options.values("--device")) or options.has("--privileged"),
+        hidden=any(OPTIONS_VARIABLE.fullmatch(option.name) for option in options.given),
         ulimits=_limits(options.values("--ulimit")),
         health=health,
         name=own,

@@ -7,10 +7,13 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from sgdoctor.engines.sglang.flags.schemas import schema
 from tests.docker.dockerd import PrivateDockerd
 from tests.docker.images import Root, import_image
+from tests.standin.flags_source import with_flags
 
-IMAGE = "sglang-standin:v0.5.15"
+VERSION = "0.5.15"
+IMAGE = f"sglang-standin:v{VERSION}"
 HERE = Path(__file__).parent
 LOGS = HERE.parent.parent / "fixtures" / "logs" / "real"
 SOURCES = HERE.parent.parent / "src" / "sgdoctor"
@@ -18,6 +21,7 @@ SOURCES = HERE.parent.parent / "src" / "sgdoctor"
 SGDOCTOR = ("*.py", "launch/*.py", "logs/*.py", "engines/**/*.py", "engines/sglang/data/flag_schemas.json")
 
 PYTHON = Path("/usr/bin/python3")
+DIST_PACKAGES = "usr/lib/python3/dist-packages"
 PACKAGES = ("python{}-minimal", "libpython{}-minimal", "libpython{}-stdlib")
 # Parts of the standard library that nothing in the image uses.
 UNUSED = re.compile(
@@ -54,7 +58,7 @@ def build_standin(host: PrivateDockerd) -> None:
     root.file("launch_selode.py", WRAPPER)
     root.folder("var/lib/standin")
     changes = [
-        "ENV PATH=/usr/local/bin:/usr/bin:/bin PYTHONPATH=/opt/standin PYTHONUNBUFFERED=1",
+        "ENV PATH=/usr/local/bin:/usr/bin:/bin PYTHONUNBUFFERED=1",
         "LABEL sgdoctor.standin=1",
         "WORKDIR /sgl-workspace",
     ]
@@ -72,12 +76,15 @@ def _sources(root: Root) -> None:
                 copy = folder / file.relative_to(SOURCES.parent)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, copy)
-        moved = ["-s", scratch, "-p", "/opt/standin", scratch]
+        flags = folder / "sglang" / "srt" / "server_args.py"
+        flags.write_text(with_flags(flags.read_text(), schema(VERSION)))
+        (folder / "sglang" / "version.py").write_text(f'__version__ = "{VERSION}"\n')
+        moved = ["-s", scratch, "-p", f"/{DIST_PACKAGES}", scratch]
         compiler = [str(PYTHON), "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
         subprocess.run([*compiler, *moved], check=True)
         for file in sorted(folder.rglob("*")):
             if file.is_file():
-                root.file(f"opt/standin/{file.relative_to(folder)}", file.read_bytes())
+                root.file(f"{DIST_PACKAGES}/{file.relative_to(folder)}", file.read_bytes())
 
 
 def _python(root: Root) -> None:

@@ -1,10 +1,11 @@
-"""Where the recorded runs lie: beside the package in the image, in the project otherwise."""
+"""Where the recorded runs lie: in a folder of the image, in the project otherwise."""
 
 from pathlib import Path
 from typing import Final
 
-_BESIDE: Final = Path(__file__).resolve().parent.parent
-_IN_IMAGE: Final = (_BESIDE / "runs.json").exists()
+_IMAGE: Final = Path("/opt/standin")
+_IN_IMAGE: Final = _IMAGE.is_dir()
+_PROJECT: Final = Path(*Path(__file__).resolve().parts[:-5])
 
-RECORDED: Final = _BESIDE if _IN_IMAGE else _BESIDE.parent / "recorded"
-LOGS: Final = _BESIDE / "logs" if _IN_IMAGE else _BESIDE.parents[2] / "fixtures" / "logs" / "real"
+RECORDED: Final = _IMAGE if _IN_IMAGE else _PROJECT / "tests" / "standin" / "recorded"
+LOGS: Final = _IMAGE / "logs" if _IN_IMAGE else _PROJECT / "fixtures" / "logs" / "real"

@@ -173,6 +173,10 @@ def _entries(field: str, wanted: Sequence[Any], found: Sequence[Any]) -> Iterato
 
 
 def _key(field: str, entry: Any) -> str:
+    if field == "HostConfig.Links":
+        # "/other:/name/alias", with the name that the container has at the moment.
+        other, _, alias = str(entry).partition(":")
+        entry = f"{other.strip('/')}:{alias.rpartition('/')[2]}"
     if field == "HostConfig.Mounts" and isinstance(entry, dict) and is_anonymous(str(entry.get("Source") or "")):
         # Compared by what is really mounted.
         entry = {**entry, "Source": None}

@@ -12,7 +12,9 @@ from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.flag_tables import likeliest
 from sgdoctor.fixes.plan import as_meant
-from sgdoctor.launch.host_paths import source_of
+from sgdoctor.launch.docker_run import DockerRun
+from sgdoctor.launch.engine_command import EngineCommand
+from sgdoctor.launch.host_paths import source_of, started_in
 from sgdoctor.launch.model import Document, FlagTable, Launch
 from sgdoctor.preflight.asked import asked_by
 from sgdoctor.preflight.cards import named_cards
@@ -69,6 +71,8 @@ def situation_for(document: Document | None, beside: Path, wanted: Wanted | None
     """
     wanted = wanted or Wanted()
     launch = document.launch if document is not None else None
+    if isinstance(document, DockerRun | EngineCommand):
+        beside = started_in(document.text, beside)
     simulated = named_cards(wanted.gpu) if wanted.gpu else ()
     in_container = launch is None or launch.image is not None
     endpoint, reason = endpoint_or_reason()

@@ -6,10 +6,7 @@ from typing import Any, ClassVar, Final
 
 from sgdoctor.engines.sglang.flags.check import check_flags
 from sgdoctor.engines.sglang.flags.model import Schema
-from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.model import Launch
-from sgdoctor.launch.typography import REPAIR
 from sgdoctor.preflight.chosen_cards import smallest_capability
 from sgdoctor.preflight.launches.problems import as_findings
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
@@ -40,7 +37,6 @@ class CommandFlags:
         launch, schema = situation.launch, situation.flags
         if launch is None or not launch.argv or launch.engine != "sglang" or not isinstance(schema, Schema):
             return
-        launch = _as_meant(situation, launch, schema)
         told = _told(situation)
         problems = tuple(
             problem
@@ -75,19 +71,8 @@ class CommandFlags:
         elif all(finding.status is Status.PASS for finding in found):
             yield Finding(
                 Status.PASS,
-                Text(f"{count} flags fit SGLang {schema.version}", f"{count} 个参数符合 SGLang {schema.version}"),
+                Text(f"{count} flag(s) fit SGLang {schema.version}", f"{count} 个参数符合 SGLang {schema.version}"),
             )
-
-
-def _as_meant(situation: Situation, launch: Launch, schema: Schema) -> Launch:
-    """The launch without its mistakes of writing, which have a check of their own."""
-    document = situation.document
-    if document is None or not any(REPAIR in problem.changes for problem in document.problems):
-        return launch
-    try:
-        return document.edited((REPAIR,), schema).launch
-    except UserError:
-        return launch
 
 
 def _told(situation: Situation) -> frozenset[Change]:

@@ -43,7 +43,6 @@ class LaunchReachable:
                 evidence=shown,
                 where=asked.where("--host"),
                 changes=(Change("flag.set", "--host", _EVERYWHERE),),
-                phase="serving",
             )
         if inner is not None and inner not in [port.container for port in ports]:
             changes: tuple[Change, ...] = ()
@@ -61,7 +60,6 @@ class LaunchReachable:
                 detail=Text(
                     "The right side of HOST:CONTAINER is the engine's port.", "主机:容器 中右边的数字才是引擎的端口。"
                 ),
-                phase="serving",
             )
         elif inner is not None and host not in _LOOPBACK:
             yield Finding(Status.PASS, Text(f"{shown} leads to the engine", f"{shown} 可到达引擎"))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sgdoctor.targets import Target
 
 FORMATS: Final = ("text", "json", "patch")
-_IN_PLACE: Final = ""
+IN_PLACE: Final = ""
 """What ``--write`` without a file stands for."""
 
 
@@ -32,7 +32,7 @@ def configure(parser: "Parser") -> None:
         ("env", "NAME=VALUE", "fix.env"),
     ):
         parser.add_argument(f"--{name}", metavar=metavar, action="append", default=[], help=say(lang, key))
-    parser.add_argument("--write", metavar="FILE", nargs="?", const=_IN_PLACE, help=say(lang, "fix.write"))
+    parser.add_argument("--write", metavar="FILE", nargs="?", const=IN_PLACE, help=say(lang, "fix.write"))
     parser.add_argument("--version", metavar="VERSION", help=say(lang, "fix.version"))
     parser.add_argument("--format", choices=FORMATS, default="text", help=say(lang, "fix.format"))
     parser.add_argument("--no-redact", action="store_true", help=say(lang, "diagnose.no_redact"))
@@ -58,12 +58,12 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     report_problems(base, lang)
     with open_target(arguments.target, arguments.log) as target:
         answer = answer_for(target, base, arguments)
-        written = _write(target, answer, arguments.write) if arguments.write is not None else ()
+        written = write_answer(target, answer, arguments.write) if arguments.write is not None else ()
     _print(answer, arguments, lang, written)
     return exit_code(answer)
 
 
-def _write(target: "Target", answer: "Answer", name: str) -> tuple[str, ...]:
+def write_answer(target: "Target", answer: "Answer", name: str) -> tuple[str, ...]:
     """Writes the new text, and the files that it needs; all checks come before the first write.
 
     Returns:
@@ -74,6 +74,7 @@ def _write(target: "Target", answer: "Answer", name: str) -> tuple[str, ...]:
     """
     from datetime import datetime
 
+    from sgdoctor.cli.fix_files import remove_files, write_files
     from sgdoctor.errors import UserError
     from sgdoctor.writing import replace_with_backup, write_new
 
@@ -88,27 +89,20 @@ def _write(target: "Target", answer: "Answer", name: str) -> tuple[str, ...]:
             f"{answer.target}: there is nothing to change, nothing was written",
             f"{answer.target}：无需改动，未写入任何内容",
         )
-    if name == _IN_PLACE and target.file is None:
+    if name == IN_PLACE and target.file is None:
         raise UserError(
             f"{answer.target}: only a compose file or a script can be changed in place: --write FILE",
             f"{answer.target}：只有 compose 文件和脚本可以原地修改：--write 文件",
         )
     folder = (target.file.path if target.file is not None else Path(name)).parent
-    written: list[Path] = []
+    written = write_files(plan, folder)
     try:
-        for file in plan.files:
-            path = folder / file.path
-            if not path.is_file() or path.read_bytes() != file.content:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_new(path, file.content)
-                written.append(path)
-        if name == _IN_PLACE and target.file is not None:
+        if name == IN_PLACE and target.file is not None:
             backup = replace_with_backup(target.file, plan.text, datetime.now().astimezone())
             return (*map(str, written), str(target.file.path), str(backup))
         write_new(Path(name), plan.text.encode())
     except UserError:
-        for path in written:
-            path.unlink(missing_ok=True)
+        remove_files(written)
         raise
     return (*map(str, written), name)
 

@@ -24,6 +24,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "help.watch": ("follow a server while it starts, serves or dies", "跟踪服务的启动、运行和退出"),
     "help.demo": ("see it at work on a recorded start", "用录制的启动过程演示"),
     "help.fix": ("plan the change that cures it, for this launch and card", "针对这份启动配置和这张卡，给出修复方案"),
+    "help.preflight": ("find what would fail before the first start", "在首次启动之前找出会失败的地方"),
     "help.explain": ("what a rule means, offline", "离线查看某条规则的说明"),
     "help.rules": ("list, show, check and test rules", "列出、查看、检查和测试规则"),
     "help.flags": ("the flags of every SGLang version, and checks of a command", "各版本 SGLang 的参数，以及命令检查"),
@@ -171,6 +172,94 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "basis.found": ("seen in the log", "日志中已出现"),
     "basis.written": ("as written", "写法问题"),
     "basis.predicted": ("predicted: would fail next", "预测：否则接着会失败"),
+    "preflight.about": (
+        (
+            "Checks a launch before its start: host, launch, command, model and memory, in seconds, starting nothing. "
+            "Says how the start would end and when, and plans one change against all of it. Without a target: the "
+            "compose file here, else the host alone. Exit code: 0 nothing speaks against a start, 3 it would fail, 4 "
+            "warnings only, 2 bad usage."
+        ),
+        (
+            "在启动之前检查主机、启动配置、命令、模型和显存：只需几秒，不启动任何东西。说明启动会在何时、以何种方式失败，"
+            "并给出一次解决全部问题的方案。不给目标时检查当前目录的 compose 文件，没有则只检查主机。"
+            "退出码：0 没有问题，3 会失败，4 只有警告，2 用法错误。"
+        ),
+    ),
+    "preflight.target": (
+        "compose.yaml[:service], container, script, or a command behind '--'; '-' reads a command",
+        "compose.yaml[:服务]、容器、脚本，或写在 “--” 之后的命令；“-” 从标准输入读取命令",
+    ),
+    "preflight.gpu": (
+        "take these cards instead of those here: 3090, 2x4090, 24GiB:sm86",
+        "假定使用这些显卡而不是本机的：3090、2x4090、24GiB:sm86",
+    ),
+    "preflight.model": ("folder of the model, where the launch does not lead to it", "模型目录（启动配置未指向它时）"),
+    "preflight.version": ("version of SGLang instead of that of the image", "以此 SGLang 版本代替镜像中的版本"),
+    "preflight.fix": ("show the launch with the changes", "显示修改后的启动配置"),
+    "preflight.deep": (
+        "start a throw-away container to prove that it gets a card (asks first)",
+        "启动一个临时容器，验证它能否使用显卡（会先询问）",
+    ),
+    "preflight.yes": ("answer the question of --deep with yes", "对 --deep 的询问回答“是”"),
+    "preflight.write_compose": (
+        "write a first compose file for --model and a card: to FILE, or without it to the screen",
+        "为 --model 和显卡生成初始 compose 文件：写到指定文件；不给文件名则输出到屏幕",
+    ),
+    "preflight.use": (
+        "what --write-compose is for: single (default), agents or many",
+        "--write-compose 的用途：single（默认）、agents 或 many",
+    ),
+    "preflight.deep_question": (
+        "This starts a container of {image} without network for a moment, with the cards of the launch. Go on? [y/N] ",
+        "这会短暂启动一个 {image} 容器（无网络，使用启动配置中的显卡）。继续吗？[y/N] ",
+    ),
+    "preflight.deep_refused": (
+        "--deep asks before it starts a container; without a terminal say --yes",
+        "--deep 启动容器前会询问；没有终端时请加 --yes",
+    ),
+    "preflight.deep_no_image": (
+        "--deep needs a launch in a container, and Docker",
+        "--deep 需要容器方式的启动配置以及 Docker",
+    ),
+    "preflight.needs_model": ("--write-compose needs --model DIR", "--write-compose 需要 --model 目录"),
+    "preflight.log": (
+        "{name}: this is a log; sgdoctor diagnose reads it",
+        "{name}：这是日志；请用 sgdoctor diagnose",
+    ),
+    "preflight.no_plan": ("there is no launch to be changed; name a target", "没有可以修改的启动配置；请指定目标"),
+    "preflight.host_alone": ("this host", "本机"),
+    "preflight.area.host": ("Host", "主机"),
+    "preflight.area.launch": ("Launch", "启动配置"),
+    "preflight.area.command": ("Command", "命令"),
+    "preflight.area.model": ("Model", "模型"),
+    "preflight.area.memory": ("Memory", "显存"),
+    "preflight.course": ("What would happen", "将会发生什么"),
+    "preflight.at_once": ("at once", "立即"),
+    "preflight.after": ("after {low} to {high}", "{low}到 {high}后"),
+    "preflight.repeated": (
+        "The restart policy would start it again and again.",
+        "重启策略会使它反复启动。",
+    ),
+    "preflight.silently": ("no error", "不报错"),
+    "preflight.more": (
+        "--fix shows the launch with these changes, --write writes it.",
+        "--fix 显示修改后的启动配置，--write 写入文件。",
+    ),
+    "preflight.closing.fails": (
+        "it would not start: {title} (checks that fail: {fails}, that warn: {warns}).",
+        "启动会失败：{title}（失败 {fails} 项，警告 {warns} 项）。",
+    ),
+    "preflight.closing.wrong": (
+        "it would start and serve something wrong: {title} (checks that fail: {fails}, that warn: {warns}).",
+        "能启动但结果有误：{title}（失败 {fails} 项，警告 {warns} 项）。",
+    ),
+    "preflight.closing.warns": (
+        "it should start; look at the warnings first ({warns}).",
+        "应能启动；请先看警告（{warns} 项）。",
+    ),
+    "preflight.closing.fine": ("nothing speaks against a start.", "没有发现妨碍启动的问题。"),
+    "preflight.closing.host_fine": ("nothing is wrong with this host.", "本机没有问题。"),
+    "preflight.closing.skipped": (" Not checked: {skipped}.", "未能检查 {skipped} 项。"),
     "demo.about": (
         (
             "Plays a recorded start that failed, with its diagnosis, and one of the same model that serves, in the app "
@@ -203,6 +292,8 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "metavar.FLAG=VALUE": ("FLAG=VALUE", "参数=值"),
     "metavar.NAME=VALUE": ("NAME=VALUE", "名称=值"),
     "metavar.VERSION": ("VERSION", "版本"),
+    "metavar.CARD": ("CARD", "显卡"),
+    "metavar.USE": ("USE", "用途"),
     "metavar.WORD": ("WORD", "词"),
     "metavar.IMAGE": ("IMAGE", "镜像"),
     "metavar.WHEEL": ("WHEEL", "WHEEL 文件"),

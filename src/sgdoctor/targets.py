@@ -78,6 +78,20 @@ def open_target(words: Sequence[str], log: str | None, *, with_log: bool = True)
         yield target
 
 
+def compose_here(folder: Path) -> list[str]:
+    """The word that names the compose file of a folder; none where it has none, or one that is not about SGLang."""
+    from sgdoctor.launch.compose.project import open_project, project_files
+    from sgdoctor.launch.compose.reading import is_about_sglang
+
+    try:
+        files = project_files(folder, os.environ)
+        about = any(is_about_sglang(one) for one in open_project(files, os.environ).services.values())
+    except UserError:
+        return []
+    path = files[0]
+    return [str(path.relative_to(folder) if path.is_relative_to(folder) else path)] if about else []
+
+
 def _find(words: Sequence[str], stack: ExitStack) -> tuple[Target, str]:
     """The target, and the container whose log belongs to it; empty if it brings its own or none is known."""
     if len(words) > 1:

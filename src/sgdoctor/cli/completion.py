@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
 
 SHELLS = ("bash", "zsh", "tcsh")
-_FILES = ("files", "target", "log", "write")
+_FILES = ("files", "target", "log", "write", "write_compose")
+_FOLDERS = ("rules", "model")
 
 
 def configure(parser: "Parser") -> None:
@@ -28,7 +29,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     parser = build_parser(lang)
     for subparser in _parsers(parser):
         for action in subparser._actions:  # noqa: SLF001 - argparse has no public list of them
-            if action.dest in (*_FILES, "rules"):
+            if action.dest in (*_FILES, *_FOLDERS):
                 action.complete = shtab.FILE if action.dest in _FILES else shtab.DIRECTORY  # type: ignore[attr-defined]
     sys.stdout.write(shtab.complete(parser, shell=arguments.shell) + "\n")
     return 0

@@ -78,7 +78,7 @@ def answer_for(
         problems=problems,
         solve=solver_for(verdict, table, _known(launch, facts, folder)),
         patches=patches,
-        file=_shown(target.file.path) if target.file is not None else "",
+        file=shown_path(target.file.path) if target.file is not None else "",
     )
     plan = plan_for(document, known, Wishes(tuple(arguments.choose), (*asked_for, *more), only))
     return Answer(
@@ -162,13 +162,7 @@ def _version(given: str | None, facts: Mapping[str, Any], image: str | None) -> 
         UserError: what the user says is no version.
     """
     if given is not None:
-        found = _VERSION.fullmatch(given.strip())
-        if found is None:
-            raise UserError(
-                f"--version {given!r}: no version; write it as in 0.5.15",
-                f"--version {given!r}：不是版本号；写法如 0.5.15",
-            )
-        return found[1]
+        return version_named(given)
     for name in ("version", "version_max"):
         if isinstance(facts.get(name), str):
             return str(facts[name])
@@ -176,7 +170,22 @@ def _version(given: str | None, facts: Mapping[str, Any], image: str | None) -> 
     return named["version"] if named else ""
 
 
-def _shown(path: Path) -> str:
+def version_named(given: str) -> str:
+    """The version that ``--version`` names.
+
+    Raises:
+        UserError: it is no version.
+    """
+    found = _VERSION.fullmatch(given.strip())
+    if found is None:
+        raise UserError(
+            f"--version {given!r}: no version; write it as in 0.5.15",
+            f"--version {given!r}：不是版本号；写法如 0.5.15",
+        )
+    return found[1]
+
+
+def shown_path(path: Path) -> str:
     """A path as ``patch -p1`` takes it: from here, or from the folder of the file."""
     here = Path.cwd()
     absolute = path.absolute()

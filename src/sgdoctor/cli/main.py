@@ -5,7 +5,7 @@ import importlib
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -21,14 +21,15 @@ _EXIT_INTERRUPTED: Final = 130
 
 # One module of `sgdoctor.cli` each, loaded when its command is given: `configure(parser)` adds the arguments,
 # `run(arguments, lang)` returns the exit code.
-COMMANDS: Final = ("diagnose", "watch", "fix", "demo", "explain", "rules", "flags", "completion")
+COMMANDS: Final = ("diagnose", "watch", "preflight", "fix", "demo", "explain", "rules", "flags", "completion")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, loaded: Callable[[], object] | None = None) -> int:
     """Runs a command line.
 
     Args:
         argv: without the program's name; the process's own where None.
+        loaded: called when the command begins.
 
     Returns:
         The exit code.
@@ -40,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
     try:
-        code = _run(arguments, lang)
+        code = _run(arguments, lang, loaded)
         sys.stdout.flush()
     except BrokenPipeError:
         _abandon_output()  # the reader (`head`, `less`) has had enough
@@ -84,7 +85,7 @@ def build_parser(lang: str, command: str | None = None) -> "Parser":
     return parser
 
 
-def _run(arguments: list[str], lang: str) -> int:
+def _run(arguments: list[str], lang: str, loaded: Callable[[], object] | None) -> int:
     from sgdoctor.cli.parsing import UsageError
 
     command = next((argument for argument in arguments if argument in COMMANDS), "")
@@ -100,8 +101,10 @@ def _run(arguments: list[str], lang: str) -> int:
             return complain(say(lang, "error.input_unread"), lang)
         parser.print_help()
         return 0
-    code = importlib.import_module(f"sgdoctor.cli.{namespace.command}").run(namespace, lang)
-    return int(code)
+    module = importlib.import_module(f"sgdoctor.cli.{namespace.command}")
+    if loaded is not None:
+        loaded()
+    return int(module.run(namespace, lang))
 
 
 def _has_input() -> bool:

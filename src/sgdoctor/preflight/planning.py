@@ -10,15 +10,15 @@ from sgdoctor.fixes.flag_tables import flag_problems
 from sgdoctor.fixes.model import Left, Plan
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches, kinds_of, patches_for
 from sgdoctor.fixes.plan import NO_WISHES, Knowledge, Wishes, plan_for
-from sgdoctor.fixes.solving import Solver
 from sgdoctor.fixes.steps import SHOWN_ONLY
 from sgdoctor.launch.model import Origin, Problem
 from sgdoctor.patches.launch_scripts import intended_patches, recognise_script
 from sgdoctor.patches.model import PatchSite
 from sgdoctor.preflight.checks.model_layer_types import PATCH_FOLDER
 from sgdoctor.preflight.launches.places import launch_script
-from sgdoctor.preflight.model import Checked, Finding, Situation, Status
+from sgdoctor.preflight.model import Area, Checked, Finding, Situation, Status
 from sgdoctor.preflight.models.folder import CONFIG
+from sgdoctor.preflight.solving import solver_of
 from sgdoctor.preflight.versions import transformers_version
 
 _SEVERITIES: Final = {Status.FAIL: "fatal", Status.WARN: "degraded"}
@@ -29,7 +29,6 @@ def plan_of(
     situation: Situation,
     checked: Sequence[Checked],
     *,
-    solve: Solver | None = None,
     file: str = "",
     wishes: Wishes = NO_WISHES,
 ) -> Plan | None:
@@ -38,7 +37,6 @@ def plan_of(
     Args:
         situation: what is known.
         checked: answers of all checks.
-        solve: knows the card and the model; None if nobody does.
         file: name of the document's file as ``patch`` takes it; empty without one.
         wishes: of the user.
 
@@ -50,11 +48,13 @@ def plan_of(
         return None
     assert isinstance(flags, Schema)
     patches = _patches(situation, checked)
+    # Which numbers fit is decided last, for the launch with everything else changed.
+    about_launch = [answer for answer in checked if answer.check.area is not Area.MEMORY]
     known = Knowledge(
         flags=flags,
         check=lambda launch: flag_problems(launch, flags, {}),
-        problems=tuple(_problems(checked, patched={step.rule for step in patches.steps})),
-        solve=solve,
+        problems=tuple(_problems(about_launch, patched={step.rule for step in patches.steps})),
+        solve=solver_of(situation),
         patches=patches,
         file=file,
     )

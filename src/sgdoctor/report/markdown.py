@@ -48,7 +48,7 @@ class _Page:
         state = state_label(verdict.state).in_language(self._lang)
         self._add(f"## sgdoctor: {state}", self._text(verdict.summary))
         parts = heading_parts(verdict, self._hide(printable(name)), self._lang)
-        self._add(" · ".join(_escaped(part) for part in parts))
+        self._add(" · ".join(escaped(part) for part in parts))
         for diagnosis in verdict.diagnoses:
             self._diagnosis(diagnosis)
         if verdict.unexplained is not None:
@@ -71,7 +71,7 @@ class _Page:
         if unknown.unusual:
             self._add(f"**{say(self._lang, 'report.unusual')}**")
             texts = [f"{each.line}  {self._hide(printable(each.text))}" for each in unknown.unusual]
-            fence = _fence(texts)
+            fence = fence_for(texts)
             self._add("\n".join([f"{fence}text", *texts, fence]))
         if unknown.resembling:
             self._add(f"**{say(self._lang, 'report.resembling')}**")
@@ -83,7 +83,7 @@ class _Page:
             f"`{diagnosis.rule.id}` {diagnosis.rule.name}",
             say(self._lang, f"severity.{diagnosis.severity.value}"),
             say(self._lang, f"confidence.{diagnosis.confidence.value}"),
-            *(_escaped(printable(rank)) for rank in diagnosis.ranks),
+            *(escaped(printable(rank)) for rank in diagnosis.ranks),
         ]
         self._add(" · ".join(details), self._text(diagnosis.cause))
         for evidence in diagnosis.evidence:
@@ -93,7 +93,7 @@ class _Page:
             self._lines += [line for number, fix in enumerate(diagnosis.fixes, 1) for line in self._fix(number, fix)]
             self._lines.append("")
         if consequences := consequences_text(diagnosis.consequences, self._lang):
-            self._add(_escaped(consequences))
+            self._add(escaped(consequences))
         if diagnosis.rule.references:
             self._add(" ".join(f"<{reference}>" for reference in diagnosis.rule.references))
 
@@ -112,7 +112,7 @@ class _Page:
             f"{'>' if number == evidence.line else ' '} {number:>{width}}  {self._hide(printable(text))}"
             for number, text in rows
         ]
-        fence = _fence(texts)
+        fence = fence_for(texts)
         self._add("\n".join([f"{fence}text", *texts, fence]))
 
     def _phases(self, verdict: Verdict) -> None:
@@ -141,11 +141,7 @@ class _Page:
         self._add(f"<details><summary>{title}</summary>", body, "</details>")
 
     def _text(self, text: Text) -> str:
-        """A text of a rule: what stands between backticks is code, the rest prose."""
-        parts = printable(text.in_language(self._lang)).split("`")
-        if len(parts) % 2 == 0:
-            return _escaped("`".join(parts).replace("`", "'"))
-        return "".join(_code(part) if index % 2 else _escaped(part) for index, part in enumerate(parts))
+        return prose(text.in_language(self._lang))
 
     def _add(self, *blocks: str) -> None:
         for block in blocks:
@@ -153,7 +149,16 @@ class _Page:
                 self._lines += [block, ""]
 
 
-def _escaped(text: str) -> str:
+def prose(text: str) -> str:
+    """A text of a rule as Markdown: what stands between backticks is code, the rest prose."""
+    parts = printable(text).split("`")
+    if len(parts) % 2 == 0:
+        return escaped("`".join(parts).replace("`", "'"))
+    return "".join(_code(part) if index % 2 else escaped(part) for index, part in enumerate(parts))
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is."""
     return _SPECIAL.sub(r"\\\1", text).replace("@", "@\u200b")
 
 
@@ -164,7 +169,8 @@ def _code(text: str) -> str:
     return f"{ticks} {text} {ticks}" if longest else f"`{text}`"
 
 
-def _fence(texts: Sequence[str]) -> str:
+def fence_for(texts: Sequence[str]) -> str:
+    """The fence of a code block that holds these lines."""
     longest = max((len(run) for text in texts for run in re.findall("`{3,}", text)), default=2)
     return "`" * (longest + 1)
 

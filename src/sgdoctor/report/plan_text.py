@@ -58,7 +58,7 @@ def print_changes(console: Console, answer: Answer, lang: str, *, redact: bool =
         redact: whether secrets are hidden.
         diff: whether the launch is shown with its changes.
     """
-    _Sheet(console, answer, lang, redact=redact).changes(diff=diff)
+    _Sheet(console, answer, lang, redact=redact, option="--choose").changes(diff=diff)
 
 
 class _Sheet(Canvas):

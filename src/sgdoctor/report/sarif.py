@@ -13,7 +13,7 @@ from sgdoctor.report.wording import change_text
 from sgdoctor.rules.model import Rule, Severity
 from sgdoctor.texts import Text
 
-_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {
     Severity.FATAL: "error",
     Severity.ERROR: "error",
@@ -47,7 +47,7 @@ def as_sarif(results: Sequence[tuple[str, Verdict]], lang: str, *, redact: bool 
     for result in found:
         result["ruleIndex"] = order[result["ruleId"]]
     return {
-        "$schema": _SCHEMA,
+        "$schema": SARIF_SCHEMA,
         "version": "2.1.0",
         "runs": [
             {
@@ -62,7 +62,7 @@ def as_sarif(results: Sequence[tuple[str, Verdict]], lang: str, *, redact: bool 
 
 class _Results:
     def __init__(self, name: str, lang: str, hide: Redactor) -> None:
-        self._uri = _uri(hide(name))
+        self._uri = uri_of(hide(name))
         self._lang = lang
         self._hide = hide
 
@@ -127,7 +127,7 @@ class _Results:
         return printable(text.in_language(self._lang))
 
 
-def _uri(name: str) -> str:
+def uri_of(name: str) -> str:
     """A file name as a URI: absolute ones as ``file:``, others relative to where the command ran."""
     path = PurePath(name)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())

@@ -240,6 +240,25 @@ def test_refused_arguments(flags: str, said: str) -> None:
     assert f"\nsglang serve: error: {said}" in decided.run.log.decode()
 
 
+@pytest.mark.parametrize(
+    ("flags", "rule"),
+    [
+        ("--mamba-radix-cache-strategy no_buffer", "SGL123"),
+        ("--mamba-radix-cache-strategy no_buffer --disable-overlap-schedule --page-size 64", "SGL124"),
+        ("--mamba-radix-cache-strategy no_buffer --disable-overlap-schedule", None),
+        ("--chunked-prefill-size 1000 --page-size 64", "SGL121"),
+        ("--served-model-name qwen:27b", "SGL120"),
+        ("--enable-hierarchical-cache --disable-radix-cache", "SGL122"),
+        ("--attention-backend trtllm_mha", "SGL541"),
+    ],
+)
+def test_combinations_that_are_refused(flags: str, rule: str | None) -> None:
+    decided = serving(flags)
+
+    assert (("exit", 1) if rule else ("serve", -9)) == decided.end
+    assert ([rule] if rule else []) == decided.log.rules
+
+
 def test_old_and_shortened_names() -> None:
     decided = start(
         "--model /m --cuda-graph-max-bs 2 --mem-fraction 0.8 --context-length 32k", STANDIN_MODEL="qwen3-8b"

@@ -38,12 +38,14 @@ class Arguments:
     """The flags of one start.
 
     Attributes:
+        words: of the command, behind the name of the program.
         version: whose flags these are.
         schema: the flags of that version.
         given: value by field of `ServerArgs`, of the flags that were given.
         notices: about deprecated flags, in the order of the command.
     """
 
+    words: tuple[str, ...]
     version: str
     schema: Schema
     given: Mapping[str, Any]
@@ -84,7 +86,7 @@ def parse(words: Sequence[str], version: str) -> Arguments:
     for option in known.options:
         if not option.no_cli:
             parser.add_argument(*option.names, **_keywords(option, notices))
-    return Arguments(version, known, vars(parser.parse_args(list(words))), tuple(notices))
+    return Arguments(tuple(words), version, known, vars(parser.parse_args(list(words))), tuple(notices))
 
 
 class _Parser(argparse.ArgumentParser):

@@ -15,6 +15,7 @@ from sgdoctor.engines.sglang.memory.settings import Settings, settings_of_argume
 
 from .arguments import Arguments
 from .models import HALF, ConfigError, Model
+from .refused_flags import message_of
 from .situation import Costs, Situation
 
 _ROUNDED: Final = 0.8
@@ -42,6 +43,7 @@ class End(Enum):
     BROKEN_CONFIG = auto()
     LAYER_LISTS = auto()
     CONTEXT_TOO_LONG = auto()
+    FLAGS_REFUSED = auto()
     NO_SUCH_GPU = auto()
     NO_WEIGHTS = auto()
     NOT_QUANTISED = auto()
@@ -60,9 +62,9 @@ class End(Enum):
     SERVES = auto()
 
     @property
-    def before_weights(self) -> bool:
-        """Whether the weights are not even begun."""
-        return self.value < End.NO_WEIGHTS.value
+    def by_main_process(self) -> bool:
+        """Whether the main process refuses the start, before it has children."""
+        return self.value < End.NO_SUCH_GPU.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class Decision:
         chosen: what is in force once the defaults are filled in.
         pools: of the memory model; None where the start does not come so far.
         end: how it ends.
+        message: of the engine, where it refuses a combination of flags.
         attention: backend of attention.
         half: whether the model computes in float16.
         strategy: of the state cache, as resolved; None for a model without one.
@@ -94,6 +97,7 @@ class Decision:
     chosen: Chosen | None
     end: End
     pools: Prediction | None = None
+    message: str = ""
     attention: str = "triton"
     half: bool = False
     strategy: str | None = None
@@ -157,6 +161,10 @@ def decide(arguments: Arguments, situation: Situation) -> Decision:
         strategy=strategy_in_force(model.shape, settings, situation.version) if model.shape.hybrid else None,
     )
     early = _refused(decision, model)
+    if early is None or early.value > End.FLAGS_REFUSED.value:
+        message = message_of(arguments, model, situation.card.sm)
+        if message is not None:
+            return replace(decision, end=End.FLAGS_REFUSED, message=message)
     return replace(decision, end=early) if early is not None else _loaded(decision, model)
 
 

@@ -51,6 +51,10 @@ def refusal(decision: Decision) -> str:
                 (r"context_length \(40960\)", f"context_length ({decision.model.shape.context})"),
             ]
             return put(cut("cli-context-length-too-long", _MODULE), numbers)
+        case End.FLAGS_REFUSED:
+            # Which of its methods said so is left open.
+            method = r"(?s)    self\._handle_gpu_memory_settings\(gpu_mem\)\n.*"
+            return put(cut("cli-context-length-too-long", _MODULE), [(method, f"{decision.message}\n")])
     raise AssertionError(decision.end)
 
 

@@ -47,7 +47,7 @@ def told(decision: Decision, clock: Clock, *, recommends: bool) -> Run:
     for notice in decision.arguments.notices:
         script.raw(notice)
     script.wait(_CONFIG_SECONDS)
-    if decision.end.value < End.NO_SUCH_GPU.value:
+    if decision.end.by_main_process:
         if decision.end is End.NO_GPU:
             script.raw(cut("cli-no-gpu", "UserWarning: Triton", "Traceback (most"))
         script.raw(failures.refusal(decision))

@@ -9,7 +9,8 @@ import pytest
 
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
-from sgdoctor.containers.image_files import LABEL, open_image
+from sgdoctor.containers.image_files import open_image
+from sgdoctor.containers.requests import TEMPORARY
 from sgdoctor.containers.transport import CancelledError
 from sgdoctor.engines.sglang.flags.extract import extract
 from sgdoctor.errors import UserError
@@ -50,7 +51,7 @@ def client(docker_host: PrivateDockerd) -> Iterator[Client]:
 
 
 def _left_over(docker_client: docker.DockerClient) -> list[str]:
-    containers = docker_client.containers.list(all=True, filters={"label": LABEL})
+    containers = docker_client.containers.list(all=True, filters={"label": TEMPORARY})
     return [*(container.name for container in containers), *(volume.name for volume in docker_client.volumes.list())]
 
 
@@ -80,7 +81,7 @@ def test_packages_of_the_python_that_the_image_puts_on_its_path(
 
 def test_the_container_never_runs(client: Client, packaged: str, docker_client: docker.DockerClient) -> None:
     with open_image(client, packaged):
-        (container,) = docker_client.containers.list(all=True, filters={"label": LABEL})
+        (container,) = docker_client.containers.list(all=True, filters={"label": TEMPORARY})
 
         assert container.status == "created"
 

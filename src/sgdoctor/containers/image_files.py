@@ -4,24 +4,20 @@ A container is made from the image and never started; the engine's files are cop
 needed, and it is removed again.
 """
 
-import errno
 import io
 import json
 import tarfile
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from sgdoctor.containers.client import ANSWER_SECONDS, Client, RefusedError, reason_of
-from sgdoctor.containers.transport import Connections, Stream, target_of, unreachable
+from sgdoctor.containers.client import Client, RefusedError
+from sgdoctor.containers.requests import TEMPORARY, Requests
 from sgdoctor.engines.sglang.flags.sources import MAX_BYTES, directly_below, stated_version
 from sgdoctor.errors import UserError
 from sgdoctor.patterns import lazy_pattern
-
-LABEL: Final = "sgdoctor.temporary"
-"""A label of containers that are only read from; what has it may be removed."""
 
 _MAX_FOLDER: Final = 4 * MAX_BYTES
 _MAX_FILES: Final = 300
@@ -48,7 +44,7 @@ class ImageSources:
         roots: folders that other packages may lie in.
     """
 
-    def __init__(self, engine: "_Engine", container: str, root: str, tag: str, roots: Sequence[str] = ()) -> None:
+    def __init__(self, engine: Requests, container: str, root: str, tag: str, roots: Sequence[str] = ()) -> None:
         self._engine = engine
         self._container = container
         self._root = root
@@ -131,7 +127,7 @@ def open_image(client: Client, image: str) -> Iterator[ImageSources]:
             f"{image}: this image is not here. Get it first: docker pull {image}",
             f"{image}：本机没有这个镜像。请先获取：docker pull {image}",
         )
-    engine = _Engine(client)
+    engine = Requests(client)
     with _container_of(engine, image) as container:
         root = _find(engine, container, data)
         if root is None:
@@ -144,7 +140,7 @@ def open_image(client: Client, image: str) -> Iterator[ImageSources]:
 
 
 @contextmanager
-def _container_of(engine: "_Engine", image: str) -> Iterator[str]:
+def _container_of(engine: Requests, image: str) -> Iterator[str]:
     """The id of a container that is not started, and is gone afterwards."""
     name = f"sgdoctor-files-{uuid.uuid4().hex[:12]}"
     settings = {
@@ -152,7 +148,7 @@ def _container_of(engine: "_Engine", image: str) -> Iterator[str]:
         # An image without a command of its own could not be made into a container.
         "Entrypoint": ["/never-started"],
         "Cmd": [],
-        "Labels": {LABEL: "1"},
+        "Labels": {TEMPORARY: "1"},
         "NetworkDisabled": True,
         "HostConfig": {"NetworkMode": "none"},
     }
@@ -170,7 +166,7 @@ def _container_of(engine: "_Engine", image: str) -> Iterator[str]:
         )
 
 
-def _find(engine: "_Engine", container: str, image: dict[str, Any]) -> str | None:
+def _find(engine: Requests, container: str, image: dict[str, Any]) -> str | None:
     """The folder of the image that the engine's package lies in."""
     config = image.get("Config") or {}
     for root in dict.fromkeys(_candidates(config)):
@@ -195,7 +191,7 @@ def _candidates(config: dict[str, Any]) -> Iterator[str]:
     yield "/usr/lib/python3/dist-packages"
 
 
-def _copied(engine: "_Engine", container: str, path: str, limit: int) -> dict[str, str]:
+def _copied(engine: Requests, container: str, path: str, limit: int) -> dict[str, str]:
     """The Python files at a path of a container, a file or a folder, by their names from its parent.
 
     Raises:
@@ -220,52 +216,3 @@ def _copied(engine: "_Engine", container: str, path: str, limit: int) -> dict[st
             f"{path}: the container engine sent a broken archive: {error}", f"{path}：容器引擎返回的归档已损坏：{error}"
         ) from None
     return files
-
-
-class _Engine:
-    """Requests that ``Client``, which only reads, has no methods for."""
-
-    def __init__(self, client: Client) -> None:
-        self._connections = client.connections
-        major, minor = client.api_version()
-        self._prefix = f"/v{major}.{minor}"
-
-    def answer(
-        self, path: str, query: Mapping[str, str], *, body: Mapping[str, Any] | None = None, limit: int = MAX_BYTES
-    ) -> bytes:
-        """The whole answer to one request, a POST where it has a body.
-
-        Raises:
-            RefusedError: the engine says no.
-            UserError: it does not answer, or the answer is longer than ``limit`` bytes.
-        """
-        sent = None if body is None else json.dumps(body).encode()
-        method = "GET" if body is None else "POST"
-        target = target_of(f"{self._prefix}{path}", query)
-        stream = Stream(self._connections, target, ANSWER_SECONDS, method=method, body=sent)
-        try:
-            data = bytearray()
-            while part := stream.receive(ANSWER_SECONDS):
-                data += part
-                if len(data) > limit + tarfile.RECORDSIZE:
-                    raise UserError(
-                        f"{query.get('path', path)}: more than {limit >> 20} MiB, which no source of an engine has",
-                        f"{query.get('path', path)}：超过 {limit >> 20} MiB，引擎的源码不会这么大",
-                    )
-        finally:
-            stream.close()
-        if part is None:
-            raise unreachable(self._connections.endpoint, TimeoutError(errno.ETIMEDOUT, "it fell silent"))
-        if stream.status >= 300:
-            raise RefusedError(stream.status, reason_of(bytes(data), stream.status))
-        return bytes(data)
-
-    def remove(self, container: str) -> bool:
-        """Remove a container and its anonymous volumes, also where the client was cancelled; whether it is gone."""
-        target = target_of(f"{self._prefix}/containers/{container}", {"force": "1", "v": "1"})
-        try:
-            stream = Stream(Connections(self._connections.endpoint), target, ANSWER_SECONDS, method="DELETE")
-        except UserError:
-            return False
-        stream.close()
-        return stream.status in (204, 200, 404)

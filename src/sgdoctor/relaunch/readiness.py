@@ -134,18 +134,17 @@ class EngineReadiness:
         wrong: Text | None = None
         note: Text | None = None if address else texts.NO_ADDRESS
         if address:
-            wrong, note = self._healthy(address, start)
+            wrong, note = self._healthy(address, lambda: _lives(client, container))
             if wrong is None and note is None and self._probe is not None:
                 wrong = self._probe(address)
         self._cancelled.wait(_SETTLED_SECONDS)
         if self._cancelled.is_set():
             return NotReady(texts.STOPPED_BY_USER)
-        now = client.inspect(container)
-        if now is None or not now.running:
+        if not _lives(client, container):
             return start.last_words()
         return Ready(address, note) if wrong is None else NotReady(wrong, start.verdict)
 
-    def _healthy(self, address: str, start: "_Start") -> tuple[Text | None, Text | None]:
+    def _healthy(self, address: str, lives: Callable[[], bool]) -> tuple[Text | None, Text | None]:
         """What is wrong with a server, and what else is to be said; nobody there is no proof that it is ill."""
         began = time.monotonic()
         while True:
@@ -153,7 +152,7 @@ class EngineReadiness:
             if wrong is None:
                 return None, None
             limit = self._health if reached else min(self._health, _REACH_SECONDS)
-            if time.monotonic() > began + limit or start.over or self._cancelled.is_set():
+            if time.monotonic() > began + limit or self._cancelled.is_set() or not lives():
                 return (wrong, None) if reached else (None, wrong)
             self._cancelled.wait(_POLL)
 
@@ -230,6 +229,11 @@ class _Start:
     def _fail(self, error: Exception) -> None:
         self.failure = error
         self._changed.set()
+
+
+def _lives(client: Client, container: str) -> bool:
+    look = client.inspect(container)
+    return look is not None and look.running
 
 
 def _ask_health(address: str) -> tuple[Text | None, bool]:

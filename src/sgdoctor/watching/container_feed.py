@@ -52,6 +52,7 @@ class ContainerFeed:
         self._follower = Follower(endpoint, target)
         self._arrivals: queue.Queue[Arrival | Exception] = queue.Queue(_WAITING)
         self._closed = threading.Event()
+        self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._container: Container | None = None
         self._restarts: int | None = None
@@ -74,9 +75,10 @@ class ContainerFeed:
 
     def read(self, timeout: float) -> Sequence[Arrival]:
         """What has arrived; see ``Feed.read``."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._follow, name="sgdoctor-follow", daemon=True)
-            self._thread.start()
+        with self._starting:
+            if self._thread is None and not self._closed.is_set():
+                self._thread = threading.Thread(target=self._follow, name="sgdoctor-follow", daemon=True)
+                self._thread.start()
         arrivals: list[Arrival] = []
         size = 0
         with suppress(queue.Empty):
@@ -95,8 +97,10 @@ class ContainerFeed:
         """End the follower and its thread."""
         self._closed.set()
         self._follower.cancel()
-        if self._thread is not None:
-            self._thread.join()
+        with self._starting:
+            thread = self._thread
+        if thread is not None:
+            thread.join()
 
     def _follow(self) -> None:
         try:

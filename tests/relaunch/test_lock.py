@@ -1,0 +1,51 @@
+"""One relaunch at a time for each container."""
+
+import multiprocessing
+import os
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+import pytest
+
+from sgdoctor.errors import UserError
+from sgdoctor.relaunch.lock import holder, locked
+
+
+def hold(root: Path, held: Event) -> None:
+    with locked("sgl", root):
+        held.set()
+        multiprocessing.Event().wait(60)
+
+
+def test_another_process_is_named_until_it_is_killed(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    held = context.Event()
+    process = context.Process(target=hold, args=(tmp_path, held))
+    process.start()
+    assert held.wait(30)
+
+    who = holder("sgl", tmp_path)
+    with pytest.raises(UserError, match=rf"by process {process.pid} \("), locked("sgl", tmp_path):
+        pass
+    process.kill()
+    process.join()
+
+    assert who is not None
+    assert process.pid == who.pid
+    assert holder("sgl", tmp_path) is None
+    with locked("sgl", tmp_path):
+        mine = holder("sgl", tmp_path)
+    assert mine is not None
+    assert os.getpid() == mine.pid
+
+
+def test_other_containers_are_free(tmp_path: Path) -> None:
+    with locked("sgl", tmp_path), locked("other", tmp_path):
+        assert holder("third", tmp_path) is None
+
+
+def test_lock_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "relaunch").write_text("a file")
+
+    with pytest.raises(UserError, match="cannot be made"), locked("sgl", tmp_path):
+        pass

@@ -9,6 +9,9 @@ from sgdoctor.preflight.launches.start_time import Seconds, reached_after
 from sgdoctor.preflight.model import Check, Checked, Finding, Situation, Status
 
 _ORDER: Final = {phase.value: index for index, phase in enumerate(PhaseName)}
+# Python does not get as far as the first import: no script, a folder, a mistake of syntax.
+_NOT_STARTED: Final = frozenset({"SGL144", "SGL145", "SGL146"})
+_AT_ONCE: Final = Seconds(0.0, 1.0)
 _ENDLESS: Final = ("always", "unless-stopped")
 
 
@@ -67,7 +70,8 @@ def predicted(situation: Situation, results: Iterable[Checked]) -> Predicted:
     for check, finding in sorted(fails, key=lambda fail: _ORDER[fail[1].phase or ""]):
         phase = PhaseName(finding.phase or "")
         name = finding.prevents or f"{check.id} {finding.title.en}"
-        found.setdefault(name, Foreseen(check, finding, phase, reached_after(situation, phase)))
+        seconds = _AT_ONCE if finding.prevents in _NOT_STARTED else reached_after(situation, phase)
+        found.setdefault(name, Foreseen(check, finding, phase, seconds))
     if not found:
         return Predicted()
     first, *then = found.values()

@@ -38,6 +38,7 @@ _PHASES: Final = {
     "gpu-not-for-trtllm": "weights",
     "gpu-numbered-twice": "distributed",
     "no-gpu-asked-for": "distributed",
+    "no-main-guard": "distributed",
 }
 
 

@@ -172,3 +172,19 @@ def test_keeps_a_pace() -> None:
 
         # 18 recorded seconds lie between the two lines.
         assert b"ready to roll!" not in process.log.data
+
+
+def test_lingers_after_a_child_died_while_it_served() -> None:
+    words = ["--model-path", "/m", "--mem-fraction-static", "0.92", "--dtype", "half", "--skip-server-warmup"]
+    told = {"STANDIN_MODEL": "qwen3.6-35b-a3b", "STANDIN_LINGER": "3600"}
+    with Process(AS_ITSELF, words, **told) as process:
+        process.printed("Uvicorn running")
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(
+                f"http://127.0.0.1:{process.port}/v1/chat/completions",
+                json.dumps({"messages": [{"role": "user", "content": "Hello."}]}).encode(),
+                timeout=0.5,
+            )
+        process.printed("Waiting 60.0 seconds for CUDA coredumps")
+
+        assert process.runs

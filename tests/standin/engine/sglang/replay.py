@@ -109,7 +109,9 @@ class Engine:
         for line in text.encode().splitlines(keepends=True):
             self._write(_at_now(line) if self._run.live else line)
             pause = PAUSE.search(line)
-            if pause is not None:
+            if COREDUMPS in line and self._pace.linger is not None:
+                time.sleep(self._pace.linger)
+            elif pause is not None:
                 time.sleep(self._pace.seconds(float(pause[1])))
         _kill_itself()
 

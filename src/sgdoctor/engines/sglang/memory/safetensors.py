@@ -6,6 +6,7 @@ A header comes from the internet: its size, its nesting and the number of its en
 import json
 import math
 import os
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +15,7 @@ LARGEST_HEADER: Final = 64 << 20
 _MOST_VALUES: Final = 6_000_000
 """Commas and colons of a header, which bound the objects that decoding it makes; a tensor has about ten."""
 _METADATA: Final = "__metadata__"
+_EACH: Final = b'"data_offsets"'
 _BITS: Final = {
     "F4": 4,
     "F6_E2M3": 6,
@@ -89,37 +91,35 @@ def _tensors(raw: bytes) -> dict[str, Tensor]:
     if raw.count(b",") + raw.count(b":") > _MOST_VALUES:
         raise HeaderError("more entries than any model has")
     try:
-        decoded = json.loads(raw, object_pairs_hook=_unique)
+        decoded = json.loads(raw)
     except RecursionError as error:
         raise HeaderError("nested too deeply") from error
     except ValueError as error:
         raise HeaderError(str(error)) from error
     tensors = {name: _tensor(name, entry) for name, entry in decoded.items() if name != _METADATA}
+    # Of a name that stands twice only the last entry is left; inside of a name the quotes would be escaped.
+    if raw.count(_EACH) > len(tensors):
+        raise HeaderError("a name stands twice in its header")
     end = 0
     # The loader refuses gaps and overlaps: safetensors/src/tensor.rs `Metadata::validate`.
-    for tensor in sorted(tensors.values(), key=lambda one: (one.begin, one.end)):
+    for tensor in sorted(tensors.values(), key=itemgetter(2, 3)):
         if tensor.begin != end:
             raise HeaderError("offsets of its tensors overlap or leave gaps")
         end = tensor.end
     return tensors
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise HeaderError("a name stands twice in its header")
-    return made
-
-
 def _tensor(name: str, entry: Any) -> Tensor:
-    match entry:
-        case {"dtype": str(dtype), "shape": list(shape), "data_offsets": [int(begin), int(end)]}:
-            tensor = Tensor(dtype, tuple(shape), begin, end)
-        case _:
-            raise HeaderError(f"no description of a tensor: {name[:80]}")
-    if not 0 <= begin <= end < 1 << 63 or not all(type(one) is int and 0 <= one < 1 << 48 for one in shape):
+    try:
+        dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+        whole = {int}.issuperset(map(type, (begin, end, *shape)))
+    except (KeyError, TypeError, ValueError):
+        raise HeaderError(f"no description of a tensor: {name[:80]}") from None
+    if not whole or not isinstance(dtype, str) or not isinstance(shape, list):
+        raise HeaderError(f"no description of a tensor: {name[:80]}")
+    if not 0 <= begin <= end < 1 << 63 or (shape and not 0 <= min(shape) <= max(shape) < 1 << 48):
         raise HeaderError(f"no place in the file: {name[:80]}")
     bits = _BITS.get(dtype)
     if bits is not None and math.prod(shape) * bits != (end - begin) * 8:
         raise HeaderError(f"size and shape disagree: {name[:80]}")
-    return tensor
+    return Tensor(dtype, tuple(shape), begin, end)

@@ -197,6 +197,7 @@ class Attempt:
         purpose: why it was tried.
         current: whether it is the one that holds the name now, by what the journals say.
         journal: id; of the original, that of the relaunch that replaced it.
+        way: how it was carried out; of the original, how it was replaced.
     """
 
     number: int
@@ -212,6 +213,7 @@ class Attempt:
     purpose: Purpose = Purpose.RELAUNCH
     current: bool = False
     journal: str = ""
+    way: Way = Way.CONTAINER
 
 
 @dataclass(frozen=True, slots=True)

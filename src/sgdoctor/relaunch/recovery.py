@@ -10,7 +10,7 @@ from sgdoctor.containers.launches import container_document
 from sgdoctor.errors import UserError
 from sgdoctor.launch.inspection import CreateBody
 from sgdoctor.launch.inspection.reading import mapping
-from sgdoctor.relaunch.compose import ComposeTransaction
+from sgdoctor.relaunch.compose import ComposeTransaction, return_service
 from sgdoctor.relaunch.engine import Engine
 from sgdoctor.relaunch.journal import Journal, journals, open_journals, read_journal, seconds_of
 from sgdoctor.relaunch.launching import quiet, replace_container
@@ -128,17 +128,21 @@ def rollback(
             root=root,
         )
     document = container_document(client, container)
-    launches = _launches(document.name, root)
-    current = next((one for one in launches if one.attempt.current), None)
-    if current is None or current.attempt.container != document.data["Id"]:
-        raise UserError(
-            f"{document.name}: no relaunch of this container is known here.",
-            f"{document.name}：这里没有该容器的重启记录。",
-        )
-    wanted = _chosen(launches, to, document.name)
+    current, wanted = _wanted(document.name, to, root)
     _same_engine(Engine(client), wanted.journal)
-    if wanted.attempt.container == current.attempt.container:
-        raise _already(document.name, wanted.attempt.number)
+    if current.attempt.way is Way.COMPOSE:
+        return return_service(
+            client,
+            document,
+            current.file,
+            wanted.file,
+            readiness=readiness,
+            patience=patience,
+            watcher=watcher,
+            root=root,
+        )
+    if current.attempt.container != document.data["Id"]:
+        raise _unknown(document.name)
     kept = client.inspect(wanted.attempt.container) if wanted.attempt.container else None
     return replace_container(
         client,
@@ -167,6 +171,21 @@ def history(container: str, root: Path | None = None) -> tuple[Attempt, ...]:
     return tuple(one.attempt for one in _launches(container, root))
 
 
+def wanted_launch(container: str, to: To, root: Path | None = None) -> tuple[Attempt, Attempt]:
+    """The launch that a container is at by what the journals say, and the one that ``rollback`` would go back to.
+
+    Args:
+        container: name.
+        to: as of ``rollback``.
+        root: stands for the state folder of sgdoctor.
+
+    Raises:
+        UserError: there is no such launch, or it is the one that the container is at.
+    """
+    current, wanted = _wanted(container, to, root)
+    return current.attempt, wanted.attempt
+
+
 @dataclass(frozen=True, slots=True)
 class _Launched:
     """An attempt, and what it can be made from again."""
@@ -174,6 +193,11 @@ class _Launched:
     attempt: Attempt
     made: CreateBody
     journal: Journal
+
+    @property
+    def file(self) -> str:
+        """Text of the compose file that it was made from."""
+        return str(self.journal.intent.facts["before" if self.attempt.number == 0 else "after"])
 
 
 def _launches(container: str, root: Path | None) -> list[_Launched]:
@@ -187,7 +211,7 @@ def _launches(container: str, root: Path | None) -> list[_Launched]:
         if not found or (intent.way is Way.CONTAINER and holder_id != intent.old_id):
             policy = mapping(mapping(intent.old.get("HostConfig")).get("RestartPolicy"))
             original = _request(intent.original, intent.original_connects, intent.platform, policy)
-            first = Attempt(0, intent.old_id, intent.old_command, journal=journal.id)
+            first = Attempt(0, intent.old_id, intent.old_command, journal=journal.id, way=intent.way)
             found, holds = [_Launched(first, original, journal)], 0
         attempt = Attempt(
             number=len(found),
@@ -202,6 +226,7 @@ def _launches(container: str, root: Path | None) -> list[_Launched]:
             rule=journal.known.get("rule", ""),
             purpose=intent.purpose,
             journal=journal.id,
+            way=intent.way,
         )
         found.append(
             _Launched(attempt, _request(intent.body, intent.connects, intent.platform, intent.policy), journal)
@@ -226,6 +251,26 @@ def _request(
 ) -> CreateBody:
     host = {**mapping(body.get("HostConfig")), "RestartPolicy": dict(policy)}
     return CreateBody({**body, "HostConfig": host}, connects, platform)
+
+
+def _wanted(container: str, to: To, root: Path | None) -> tuple[_Launched, _Launched]:
+    """The launch that a container is at, and the one that is meant.
+
+    Raises:
+        UserError: there is none, or it is the same.
+    """
+    launches = _launches(container, root)
+    current = next((one for one in launches if one.attempt.current), None)
+    if current is None:
+        raise _unknown(container)
+    wanted = _chosen(launches, to, container)
+    if wanted is current or (wanted.attempt.container and wanted.attempt.container == current.attempt.container):
+        raise _already(container, wanted.attempt.number)
+    return current, wanted
+
+
+def _unknown(name: str) -> UserError:
+    return UserError(f"{name}: no relaunch of this container is known here.", f"{name}：这里没有该容器的重启记录。")
 
 
 def _chosen(launches: Sequence[_Launched], to: To, name: str) -> _Launched:

@@ -25,6 +25,13 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "help.demo": ("see it at work on a recorded start", "用录制的启动过程演示"),
     "help.fix": ("plan the change that cures it, for this launch and card", "针对这份启动配置和这张卡，给出修复方案"),
     "help.preflight": ("find what would fail before the first start", "在首次启动之前找出会失败的地方"),
+    "help.relaunch": (
+        "relaunch a container with the corrected flags, with a way back",
+        "用修正后的参数重启容器，随时可恢复",
+    ),
+    "help.rollback": ("go back to an earlier launch of a container", "恢复容器之前的启动配置"),
+    "help.history": ("the launches that a container has had", "容器经历过的各次启动"),
+    "help.forget": ("remove what was kept of earlier launches", "删除以往启动所保留的内容"),
     "help.explain": ("what a rule means, offline", "离线查看某条规则的说明"),
     "help.rules": ("list, show, check and test rules", "列出、查看、检查和测试规则"),
     "help.flags": ("the flags of every SGLang version, and checks of a command", "各版本 SGLang 的参数，以及命令检查"),
@@ -221,6 +228,10 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         "--deep needs a launch in a container, and Docker",
         "--deep 需要容器方式的启动配置以及 Docker",
     ),
+    "preflight.more_files": (
+        "this file needs others beside it, which --write-compose FILE writes: {names}",
+        "该文件还需要旁边的其他文件，使用 --write-compose 文件名 会一并写出：{names}",
+    ),
     "preflight.needs_model": ("--write-compose needs --model DIR", "--write-compose 需要 --model 目录"),
     "preflight.log": (
         "{name}: this is a log; sgdoctor diagnose reads it",
@@ -295,6 +306,8 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "metavar.CARD": ("CARD", "显卡"),
     "metavar.USE": ("USE", "用途"),
     "metavar.WORD": ("WORD", "词"),
+    "metavar.LAUNCH": ("LAUNCH", "启动"),
+    "metavar.SECONDS": ("SECONDS", "秒"),
     "metavar.IMAGE": ("IMAGE", "镜像"),
     "metavar.WHEEL": ("WHEEL", "WHEEL 文件"),
     # Errors

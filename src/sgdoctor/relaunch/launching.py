@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from sgdoctor.containers.client import Client
+from sgdoctor.containers.transport import UnreachableError
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.inspection import CreateBody, Inspection
@@ -13,6 +14,7 @@ from sgdoctor.launch.inspection.reading import mapping
 from sgdoctor.launch.model import FlagTable
 from sgdoctor.relaunch import texts
 from sgdoctor.relaunch.compare import losses, same_settings
+from sgdoctor.relaunch.compose import open_service, relaunch_service
 from sgdoctor.relaunch.engine import NO_POLICY, Engine
 from sgdoctor.relaunch.journal import Journal, open_journals
 from sgdoctor.relaunch.lock import locked
@@ -34,7 +36,7 @@ def quiet(_: Progress) -> None:
 
 
 def refusal(client: Client, document: Inspection) -> Text | None:
-    """Why this container is not to be relaunched by making another one; None if it may be.
+    """Why this container is not to be relaunched; None if it may be, one of Compose through its file.
 
     Args:
         client: of its engine.
@@ -47,13 +49,19 @@ def refusal(client: Client, document: Inspection) -> Text | None:
     status = mapping(document.data.get("State")).get("Status")
     if client.is_podman():
         return texts.PODMAN
-    if document.compose is not None:
-        return texts.managed("Compose")
     if labels.get(_SWARM):
         return texts.managed("Swarm")
     if labels.get(_KUBERNETES):
         return texts.managed("Kubernetes")
-    return {"paused": texts.PAUSED, "removing": texts.GOING, "dead": texts.GOING}.get(str(status))
+    why = {"paused": texts.PAUSED, "removing": texts.GOING, "dead": texts.GOING}.get(str(status))
+    if why is None and document.compose is not None:
+        try:
+            open_service(client, document)
+        except UnreachableError:
+            raise
+        except UserError as error:
+            why = error.message
+    return why
 
 
 def left_behind(client: Client, container: str) -> list[str]:
@@ -75,12 +83,13 @@ def relaunch(
     changes: Sequence[Change],
     flags: FlagTable,
     *,
+    accept_drift: bool = False,
     readiness: Readiness,
     patience: Patience | None = None,
     watcher: Watcher = quiet,
     root: Path | None = None,
 ) -> Outcome:
-    """Let a container with ``changes`` take the place of one.
+    """Let a container with ``changes`` take the place of one; for one of Compose its file is edited.
 
     Runs until the new server serves or the old one is back; whatever goes wrong, the outcome says so.
 
@@ -89,6 +98,7 @@ def relaunch(
         document: the container, as the plan was made from it.
         changes: of the plan.
         flags: of the engine's version.
+        accept_drift: whether to go on where Compose would change more than that, see ``compose.drift``.
         readiness: knows when the new server serves.
         patience: how long is waited.
         watcher: told of each step.
@@ -98,6 +108,18 @@ def relaunch(
         why = refusal(client, document)
         if why is not None:
             return Outcome(Ending.REFUSED, reason=why)
+        if document.compose is not None:
+            return relaunch_service(
+                client,
+                document,
+                changes,
+                flags,
+                accept_drift=accept_drift,
+                readiness=readiness,
+                patience=patience or Patience(),
+                watcher=watcher,
+                root=root,
+            )
         made, _ = document.body(changes, flags)
         command = document.edited(changes, flags).launch.command
     except UserError as error:

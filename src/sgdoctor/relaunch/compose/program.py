@@ -117,7 +117,7 @@ class ProjectWords:
     Attributes:
         name: of the project.
         folder: that relative paths begin in.
-        files: absolute paths, in order.
+        files: in order, as they stand in the labels: relative ones begin in ``folder``.
         env_files: of ``--env-file``.
         variables: of the shell, those that the files mention.
     """
@@ -128,10 +128,15 @@ class ProjectWords:
     env_files: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Of the files."""
+        return tuple(Path(self.folder, one) for one in self.files)
+
     def with_file(self, file: Path, other: Path) -> Self:
         """The same with another file in the place of one."""
-        files = tuple(str(other) if os.path.realpath(one) == str(file) else one for one in self.files)
-        return replace(self, files=files)
+        named = zip(self.files, self.paths, strict=True)
+        return replace(self, files=tuple(str(other) if path.resolve() == file else name for name, path in named))
 
 
 class ComposeProject:

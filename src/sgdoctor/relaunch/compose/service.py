@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,9 +75,7 @@ def open_service(
     if mapping(mapping(inspection.data.get("Config")).get("Labels")).get(f"{LABEL}oneoff") == "True":
         raise refused(texts.ONE_OFF)
     words = _words(origin)
-    document = open_compose(
-        [Path(file) for file in words.files], origin.service, environment, [Path(file) for file in words.env_files]
-    )
+    document = open_compose(words.paths, origin.service, environment, _env_files(words))
     if document.path is None:
         raise ValueError(document.name)
     count = max(len(service_containers(client, origin)), _scale(document))
@@ -87,8 +85,7 @@ def open_service(
     if compose is None:
         first = origin.version.startswith("1.")
         raise refused(texts.not_installed(origin.version, str(document.path), origin.service, first=first))
-    variables = _mentioned(document.project, words, environment)
-    words = ProjectWords(words.name, words.folder, words.files, words.env_files, variables)
+    words = replace(words, variables=_mentioned(document.project, words, environment))
     project = ComposeProject(compose, words, client.connections.endpoint, environment)
     return ComposeService(origin, document, document.path.resolve(), words, compose, project)
 
@@ -151,16 +148,18 @@ def _words(origin: ComposeOrigin) -> ProjectWords:
     """
     if not origin.config_files or _STDIN in origin.config_files:
         raise refused(texts.no_files())
-    # The first generation writes them as they were given.
     folder = origin.working_dir or str(Path(origin.config_files[0]).parent)
-    files = tuple(str(Path(folder, one)) for one in origin.config_files)
     env_files = tuple(str(Path(folder, one)) for one in (origin.environment_file or "").split(",") if one)
-    if missing := [one for one in (*files, *env_files) if not Path(one).is_file()]:
+    words = ProjectWords(origin.project, folder, origin.config_files, env_files)
+    if missing := [str(one) for one in (*words.paths, *map(Path, env_files)) if not one.is_file()]:
         raise refused(texts.files_elsewhere(missing))
-    default = Path(folder, ".env")
-    if not env_files and default.is_file():
-        env_files = (str(default),)
-    return ProjectWords(origin.project, folder, files, env_files)
+    return words
+
+
+def _env_files(words: ProjectWords) -> list[Path]:
+    """Those that Compose reads: by itself the one in the folder of the project."""
+    default = Path(words.folder, ".env")
+    return [Path(file) for file in words.env_files] or ([default] if default.is_file() else [])
 
 
 def _mentioned(project: Project, words: ProjectWords, environment: Mapping[str, str]) -> dict[str, str]:
@@ -168,7 +167,7 @@ def _mentioned(project: Project, words: ProjectWords, environment: Mapping[str, 
     sources = {file.text for file in project.files}
     for service in project.services.values():
         sources |= {part.file.text for part in service.written}
-    sources |= {Path(file).read_text(errors="replace") for file in words.env_files}
+    sources |= {file.read_text(errors="replace") for file in _env_files(words)}
     names = {name for text in sources for name in _NAME.findall(text)}
     return {name: environment[name] for name in sorted(names) if name in environment and name != "PATH"}
 

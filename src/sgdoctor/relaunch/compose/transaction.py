@@ -63,6 +63,7 @@ class ComposeTransaction(Steps):
             facts["name"], facts["folder"], tuple(facts["files"]), tuple(facts["env_files"]), facts["variables"]
         )
         self._services: Sequence[str] = tuple(facts["hashes"])
+        self._touched = journal.begun(Step.START)
         self._turn = journal.path.with_suffix(".compose")
         compose = find_compose(origin.version, os.environ)
         if compose is None:
@@ -127,6 +128,7 @@ class ComposeTransaction(Steps):
         return {} if "hash" in self._journal.known else {"hash": self._checked(self._words)}
 
     def _up(self) -> dict[str, str]:
+        self._touched = True
         self._tidy()
         failure: Text | None = None
         try:
@@ -173,7 +175,7 @@ class ComposeTransaction(Steps):
         old = self._place_of_old()
         return self._finish(
             Outcome(
-                Ending.BACK if self._journal.begun(Step.WRITE) else Ending.REFUSED,
+                Ending.BACK if self._touched else Ending.REFUSED,
                 container=str(old["Id"]) if old else "",
                 reason=reason,
                 log=self._journal.known.get("log"),
@@ -206,9 +208,10 @@ class ComposeTransaction(Steps):
             text = merged(self._after, self._before, now)
             if text is None:
                 raise FailedError(texts.edited_there(str(self._file), str(self._backup)))
-            write_like(self._file, text.encode(), check_replaceable(Found(self._file, now.encode(), now)))
-        if self._now() == self._before:
-            self._backup.unlink(missing_ok=True)
+            if text != now:
+                write_like(self._file, text.encode(), check_replaceable(Found(self._file, now.encode(), now)))
+                self._touched = True
+        self._backup.unlink(missing_ok=True)
 
     def _old_again(self) -> dict[str, str]:
         old, ran = self._old(), self._intent.ran

@@ -262,6 +262,11 @@ def spooled(root: Path | None = None, name: str | None = None) -> list[SpooledAt
     return found
 
 
+def remove_spooled(attempt: SpooledAttempt) -> bool:
+    """Remove a start that was kept; False if somebody is writing it at this moment."""
+    return _remove(attempt.path)
+
+
 def bytes_of(attempt: SpooledAttempt) -> bytes:
     """A start that was kept, as a log to diagnose: its output, and how it ended."""
     ending = exit_lines(attempt.container.name, attempt.facts) if attempt.facts is not None else b""

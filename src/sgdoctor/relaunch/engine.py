@@ -78,12 +78,11 @@ class Engine:
 
     def remove(self, container: str) -> None:
         """End a container and remove it with the volumes that nobody named; nothing if there is none."""
-        try:
-            self._call("DELETE", f"/containers/{container}", {"force": "1", "v": "1"}, seconds=_SLOW_SECONDS)
-        except RefusedError as error:
-            # 409: the engine is removing it at this moment.
-            if error.status != _NOT_FOUND and not (error.status == _CONFLICT and "in progress" in error.reason):
-                raise
+        self._delete(container, {"force": "1", "v": "1"})
+
+    def discard(self, container: str) -> None:
+        """Remove a container that does not run, and none of its volumes; nothing if there is none."""
+        self._delete(container, {})
 
     def changes(self, container: str) -> list[str]:
         """Paths in the container that are not as in its image: what a new container does not have."""
@@ -94,6 +93,14 @@ class Engine:
         """What a container writes from now on, as the engine frames it; it may be one that was not started yet."""
         query = {"stream": "1", "stdout": "1", "stderr": "1"}
         return self._open("POST", f"/containers/{container}/attach", query)
+
+    def _delete(self, container: str, query: Mapping[str, str]) -> None:
+        try:
+            self._call("DELETE", f"/containers/{container}", query, seconds=_SLOW_SECONDS)
+        except RefusedError as error:
+            # 409: the engine is removing it at this moment.
+            if error.status != _NOT_FOUND and not (error.status == _CONFLICT and "in progress" in error.reason):
+                raise
 
     def _labelled(self, label: str) -> list[str]:
         query = {"all": "1", "filters": json.dumps({"label": [label]})}

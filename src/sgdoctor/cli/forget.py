@@ -1,0 +1,146 @@
+"""``sgdoctor forget``: what was kept of a container's earlier launches is removed."""
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from sgdoctor.cli.relaunch_texts import words
+
+if TYPE_CHECKING:
+    from sgdoctor.cli.parsing import Parser
+    from sgdoctor.containers.client import Client, Listed
+    from sgdoctor.containers.spool import SpooledAttempt
+    from sgdoctor.relaunch.journal import Journal
+
+_EXIT_PARTLY: Final = 3
+_UNITS: Final = ("B", "KiB", "MiB", "GiB")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is there to be removed.
+
+    Attributes:
+        containers: stopped ones that gave their name away.
+        running: those of them that somebody started again; they stay.
+        logs: of starts.
+        journals: closed.
+    """
+
+    containers: "list[Listed]"
+    running: "list[Listed]"
+    logs: "list[SpooledAttempt]"
+    journals: "list[Journal]"
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.containers or self.logs or self.journals)
+
+
+def configure(parser: "Parser") -> None:
+    """Adds the arguments of ``forget``."""
+    lang = parser.lang
+    parser.description = words(lang, "forget.about")
+    parser.add_argument("container", metavar="CONTAINER", help=words(lang, "relaunch.container"))
+    parser.add_argument("--yes", action="store_true", help=words(lang, "yes"))
+
+
+def run(arguments: argparse.Namespace, lang: str) -> int:
+    """Says what would be removed, asks, and removes it; an open journal and its containers are never touched."""
+    from sgdoctor.cli.history import name_of
+    from sgdoctor.cli.main import complain
+    from sgdoctor.cli.open_relaunch import open_text
+    from sgdoctor.cli.relaunch_run import agreed
+    from sgdoctor.containers.client import Client
+    from sgdoctor.containers.endpoint import find_endpoint
+    from sgdoctor.relaunch.lock import locked
+    from sgdoctor.relaunch.recovery import look_for_open
+    from sgdoctor.report.safe import printable
+
+    name = name_of(arguments.container)
+    if found := look_for_open(name):
+        return complain(printable(open_text(found[-1], lang)), lang)
+    with Client(find_endpoint()) as client:
+        kept = _kept(client, name)
+        for entry in kept.running:
+            complain(printable(words(lang, "forget.runs", name=entry.name)), lang)
+        if kept.is_empty:
+            return _close("forget.none", name, lang)
+        head = words(lang, "forget.head", name=name)
+        sys.stdout.writelines(f"{printable(line)}\n" for line in (head, *(f"  {one}" for one in _lines(kept, lang))))
+        if not agreed(name, lang, yes=arguments.yes, stops=False):
+            return _close("not_agreed", name, lang)
+        with locked(name):
+            # A relaunch may have begun while the user thought about it.
+            if found := look_for_open(name):
+                return complain(printable(open_text(found[-1], lang)), lang)
+            whole = _remove(client, kept, lang)
+    _close("forget.done" if whole else "forget.partly", name, lang)
+    return 0 if whole else _EXIT_PARTLY
+
+
+def _kept(client: "Client", name: str) -> _Kept:
+    from sgdoctor.containers.spool import spooled
+    from sgdoctor.relaunch.journal import journals
+    from sgdoctor.relaunch.launching import ASIDE, BESIDE
+
+    # Names that only a relaunch gives; numbers tell several apart.
+    pattern = re.compile(rf"{re.escape(name)}(?:{re.escape(ASIDE)}|{re.escape(BESIDE)})(?:\.\d+)?")
+    found = [entry for entry in client.containers() if pattern.fullmatch(entry.name)]
+    return _Kept(
+        containers=[entry for entry in found if not entry.running],
+        running=[entry for entry in found if entry.running],
+        logs=spooled(name=name),
+        journals=[journal for journal in journals(name) if journal.outcome is not None],
+    )
+
+
+def _lines(kept: _Kept, lang: str) -> list[str]:
+    lines = [words(lang, "forget.container", name=entry.name, state=entry.id[:12]) for entry in kept.containers]
+    if kept.logs:
+        size = sum(attempt.path.stat().st_size for attempt in kept.logs)
+        lines.append(words(lang, "forget.logs", count=len(kept.logs), size=_size(size)))
+    if kept.journals:
+        lines.append(words(lang, "forget.journals", count=len(kept.journals)))
+    return lines
+
+
+def _remove(client: "Client", kept: _Kept, lang: str) -> bool:
+    """Removes it, the journals last: they are what the rest is found by. Whether all of it is gone."""
+    from sgdoctor.cli.main import complain
+    from sgdoctor.containers.spool import remove_spooled
+    from sgdoctor.errors import UserError
+    from sgdoctor.relaunch.engine import Engine
+    from sgdoctor.report.safe import printable
+
+    engine, whole = Engine(client), True
+    for entry in kept.containers:
+        try:
+            engine.discard(entry.id)
+        except UserError as error:
+            why = error.text(lang)
+            complain(printable(words(lang, "forget.failed", name=entry.name, why=why)), lang)
+            whole = False
+    for attempt in kept.logs:
+        whole = remove_spooled(attempt) and whole
+    if whole:
+        for journal in kept.journals:
+            journal.discard()
+    return whole
+
+
+def _close(key: str, name: str, lang: str) -> int:
+    from sgdoctor.report.safe import printable
+
+    sys.stdout.write(printable(words(lang, key, name=name)) + "\n")
+    return 0
+
+
+def _size(size: float) -> str:
+    for unit in _UNITS[:-1]:
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} {_UNITS[-1]}"

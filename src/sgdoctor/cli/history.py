@@ -1,0 +1,77 @@
+"""``sgdoctor history``: the launches that a container has had through relaunches."""
+
+import argparse
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from sgdoctor.cli.relaunch_texts import words
+from sgdoctor.messages import say
+
+if TYPE_CHECKING:
+    from sgdoctor.cli.parsing import Parser
+
+
+def configure(parser: "Parser") -> None:
+    """Adds the arguments of ``history``."""
+    lang = parser.lang
+    parser.description = words(lang, "history.about")
+    parser.add_argument("container", metavar="CONTAINER", help=words(lang, "relaunch.container"))
+    parser.add_argument("--format", choices=("text", "json"), default="text", help=words(lang, "format"))
+    parser.add_argument("--no-redact", action="store_true", help=say(lang, "diagnose.no_redact"))
+
+
+def run(arguments: argparse.Namespace, lang: str) -> int:
+    """Prints the launches, the oldest first."""
+    from rich.text import Text as Styled
+
+    from sgdoctor.cli.diagnose import print_json
+    from sgdoctor.cli.history_rows import as_row_data, row_lines
+    from sgdoctor.cli.main import complain
+    from sgdoctor.cli.open_relaunch import tell_open
+    from sgdoctor.redaction import redactor, unredacted
+    from sgdoctor.relaunch.recovery import history
+    from sgdoctor.report.canvas import Canvas, console_for
+    from sgdoctor.report.safe import printable
+
+    name = name_of(arguments.container)
+    attempts = history(name)
+    if not attempts:
+        return complain(printable(words(lang, "history.none", name=name)), lang)
+    tell_open(name, lang)
+    hide = unredacted if arguments.no_redact else redactor()
+    if arguments.format == "json":
+        rows = [as_row_data(attempt, lang, hide) for attempt in attempts]
+        print_json({"schema": 1, "container": name, "attempts": rows})
+        return 0
+    canvas = Canvas(console_for(sys.stdout), lang)
+    held = attempts[0].command
+    for attempt in attempts:
+        head, *rest = row_lines(attempt, held, lang, hide)
+        canvas.line(head)
+        for line in rest:
+            canvas.line(line, 4)
+        if attempt.ending == "done":
+            held = attempt.command
+    canvas.blank()
+    current = next(attempt.number for attempt in attempts if attempt.current)
+    closing = words(lang, "history.closing", name=name, count=len(attempts), number=current)
+    canvas.whole(Styled(printable(closing), style="bold"))
+    return 0
+
+
+def name_of(given: str) -> str:
+    """Name of the container that is meant by a name, an id or a service; as given where no engine knows it."""
+    from sgdoctor.containers.client import Client
+    from sgdoctor.containers.endpoint import find_endpoint
+    from sgdoctor.containers.find import look_for
+    from sgdoctor.errors import UserError
+    from sgdoctor.relaunch.journal import journals
+
+    if journals(given):
+        return given
+    with suppress(UserError), Client(find_endpoint()) as client:
+        look = look_for(client, given, None)
+        if look is not None:
+            return look.container.name
+    return given

@@ -1,0 +1,260 @@
+"""What the commands about relaunching say, in English and Chinese."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_TEXTS: Final[Mapping[str, tuple[str, str]]] = {
+    # Help
+    "relaunch.about": (
+        (
+            "Lets a container with the corrected flags take the place of one, step by step, with a journal and a way "
+            "back at every moment: the old one is stopped only when the new one is ready to start, and comes back if "
+            "that does not serve. Without changes: the plan of `sgdoctor fix`. With any of --fix, --set, --unset, "
+            "--env, --image and --plan: those and nothing else. A service of Compose is relaunched through its file. "
+            "Exit code: 0 it serves, 3 it failed and everything is as before, 2 refused or bad usage, 4 neither: the "
+            "journal is open, 130 you stopped it."
+        ),
+        (
+            "用修正参数后的新容器替换原容器，逐步进行，有日志记录，随时可以恢复：新容器准备好之后才停止旧容器；"
+            "如果新容器无法提供服务，旧容器会恢复运行。不指定改动时采用 `sgdoctor fix` 的方案；指定 --fix、--set、"
+            "--unset、--env、--image 或 --plan 时只做这些改动。Compose 服务通过其文件重启。"
+            "退出码：0 已提供服务，3 失败且一切恢复原状，2 被拒绝或用法错误，4 两者都不是：日志未结束，130 被你中止。"
+        ),
+    ),
+    "relaunch.container": ("name, id or compose service of a container", "容器的名称、ID 或 compose 服务名"),
+    "relaunch.fix": ("make this fix of the plan (repeatable)", "采用方案中的这个办法（可重复）"),
+    "relaunch.image": (
+        "another image, or another tag of the same one; it has to be there",
+        "换用其他镜像，或同一镜像的其他标签；镜像必须已在本机",
+    ),
+    "relaunch.plan": (
+        "the changes of a plan, as `sgdoctor fix --format json --no-redact` prints it",
+        "采用 `sgdoctor fix --format json --no-redact` 输出的方案",
+    ),
+    "relaunch.dry_run": ("show everything, touch nothing", "只显示，不做任何改动"),
+    "yes": ("do not ask", "不再询问"),
+    "relaunch.ready_timeout": (
+        "seconds until it has to serve; default: as long as it makes progress",
+        "多少秒内必须就绪；默认只要有进展就一直等待",
+    ),
+    "relaunch.resume": ("bring a relaunch that was cut off to its end", "完成一次被中断的重启"),
+    "relaunch.accept_drift": (
+        "go on where Compose would change more than the flags, too",
+        "即使 Compose 的改动会超出参数范围也继续",
+    ),
+    "format": ("text (default) or json", "text（默认）或 json"),
+    "rollback.about": (
+        (
+            "Goes back to an earlier launch of a container: the kept container takes its place again. A relaunch that "
+            "was cut off is undone. Exit code: as of relaunch; 0 for a relaunch that was undone."
+        ),
+        (
+            "恢复容器之前的启动配置：保留的旧容器重新接管。被中断的重启会被撤销。退出码与 relaunch 相同；"
+            "成功撤销中断的重启时为 0。"
+        ),
+    ),
+    "rollback.to": (
+        "good: the last launch that served (default), original: the one before all relaunches, or a number of history",
+        "good：上一次正常的启动（默认），original：所有重启之前的启动，或 history 中的编号",
+    ),
+    "history.about": (
+        "The launches that a container has had through relaunches: what changed, how it ended, how long it took.",
+        "容器经过重启的各次启动：改了什么、结果如何、用了多久。",
+    ),
+    "forget.about": (
+        (
+            "Removes what was kept of a container's earlier launches: stopped containers, saved logs, closed journals. "
+            "Volumes stay. There is no way back to those launches then."
+        ),
+        "删除容器以往启动所保留的内容：已停止的旧容器、保存的日志、已结束的重启记录。数据卷保留。此后无法再恢复到那些启动。",
+    ),
+    # Before
+    "head": ("Relaunch of {name} ({id})", "重启 {name}（{id}）"),
+    "state.running": ("It runs.", "容器正在运行。"),
+    "state.stopped": ("It does not run.", "容器未在运行。"),
+    "through_compose": (
+        "Through {files}, service {service}: the file is edited, then Compose makes the container anew.",
+        "通过 {files} 的服务 {service}：先修改文件，再由 Compose 重建容器。",
+    ),
+    "down": ("Down-time to expect: {low} to {high} ({source})", "预计停机时间：{low}到 {high}（{source}）"),
+    "start": ("The start takes {low} to {high} ({source})", "启动预计需要 {low}到 {high}（{source}）"),
+    "source.learned": ("as earlier starts here", "依据本机以往的启动"),
+    "source.last": ("as its last start", "依据它的上一次启动"),
+    "source.bands": ("by what is usual for such models", "依据同类模型的通常耗时"),
+    "not_carried": ("What a new container does not have", "新容器不会带有的内容"),
+    "not_carried.files": (
+        "{count} files or folders that were changed inside of the container: {paths}",
+        "容器内改动过的 {count} 个文件或目录：{paths}",
+    ),
+    "not_carried.removes_itself": (
+        "The old one removes itself when it stops (--rm): its log is kept, and it is made anew on the way back.",
+        "旧容器停止后会自行删除（--rm）：日志会保存，恢复时将重新创建。",
+    ),
+    "not_carried.compose": (
+        "The old container: Compose removes it. The way back is the file; its log is kept.",
+        "旧容器：会被 Compose 删除。恢复依靠文件；其日志会保存。",
+    ),
+    "and_more": ("{text} and {count} more", "{text} 等，另有 {count} 个"),
+    "way_back": (
+        "The old container is kept as {aside}; back to it: sgdoctor rollback {name}",
+        "旧容器保留为 {aside}；恢复命令：sgdoctor rollback {name}",
+    ),
+    "files": ("Written before: {paths}", "事先写入：{paths}"),
+    "dry_run": ("{name}: dry run, nothing was touched.", "{name}：仅演示，未做任何改动。"),
+    "refused": ("{name}: not relaunched: {why}", "{name}：未重启：{why}"),
+    "type_by_hand": ("To be typed where it is started:", "请在启动它的地方手动输入："),
+    "nothing": (
+        "there is nothing to change; --set FLAG=VALUE and others say what to change",
+        "没有需要改动的内容；可用 --set 参数=值 等选项指定",
+    ),
+    "refused.edit": ("its command cannot be changed safely: {why}", "无法安全地修改其命令：{why}"),
+    "refused.left": (
+        "a container has no place for a part of what was asked for: {changes} ({why})",
+        "容器中没有地方放置部分改动：{changes}（{why}）",
+    ),
+    "refused.image": (
+        "the image {image} is not there; docker pull {image}",
+        "镜像 {image} 不存在；请先 docker pull {image}",
+    ),
+    "refused.sources": (
+        "{path} is to be mounted and is not there; Docker would make an empty folder of it",
+        "要挂载的 {path} 不存在；Docker 会把它建成空目录",
+    ),
+    "refused.files": (
+        "the plan writes files beside the container, and its engine is on another machine",
+        "方案需要在容器旁写入文件，但容器引擎在另一台机器上",
+    ),
+    "plan.unreadable": (
+        "{file}: no plan of `sgdoctor fix --format json`: {why}",
+        "{file}：不是 `sgdoctor fix --format json` 的方案：{why}",
+    ),
+    "plan.hidden": (
+        "{file}: secrets are hidden in this plan; make it with --no-redact",
+        "{file}：方案中的机密信息已隐去；请用 --no-redact 重新生成",
+    ),
+    "plan.other": (
+        "{file}: this plan was made for another launch than that of {name} at this moment; make it again",
+        "{file}：该方案针对的启动配置与 {name} 目前的不同；请重新生成",
+    ),
+    "usage.plan": (
+        "--plan says all that is to be changed; leave out {options}",
+        "--plan 已包含全部改动；请去掉 {options}",
+    ),
+    "usage.resume": (
+        "--resume goes on with what was begun; leave out {options}",
+        "--resume 只是继续已开始的重启；请去掉 {options}",
+    ),
+    "usage.timeout": ("--ready-timeout: {given} is not a number above 0", "--ready-timeout：{given} 不是大于 0 的数"),
+    "usage.to": ("--to: {given} is neither good nor original nor a number", "--to：{given} 不是 good、original 或编号"),
+    "no_terminal": (
+        "nobody can be asked here; --yes says that it is all right",
+        "这里无法询问；请用 --yes 表示同意",
+    ),
+    "ask.name": (
+        "It runs and is going to be stopped. Type its name to go on ({name}): ",
+        "它正在运行，将被停止。请输入其名称以继续（{name}）：",
+    ),
+    "ask.yes": ("Go on? [y/N] ", "继续吗？[y/N] "),
+    "not_agreed": ("{name}: left as it is.", "{name}：保持不变。"),
+    # On the way
+    "step.failed": ("{step}: {why}", "{step}：{why}"),
+    "stopping": (
+        "Stopping: everything goes back to what it was. Please wait.",
+        "正在中止：恢复原状，请稍候。",
+    ),
+    "stopping.again": (
+        "The way back is under way. Once more leaves it unfinished; then: sgdoctor rollback {name}",
+        "正在恢复。再按一次将中途退出；之后请运行：sgdoctor rollback {name}",
+    ),
+    # After
+    "log": ("Its log: {path}", "日志：{path}"),
+    "done": (
+        "{name} serves with the new launch, after {time}; back: sgdoctor rollback {name}",
+        "{name} 已用新的启动配置提供服务，用时 {time}；恢复：sgdoctor rollback {name}",
+    ),
+    "done.rollback": (
+        "{name} serves again with launch {number}, after {time}.",
+        "{name} 已恢复到第 {number} 次启动并提供服务，用时 {time}。",
+    ),
+    "back.runs": (
+        "{name}: it failed and was undone; the old server runs again. {why}",
+        "{name}：失败并已撤销；旧服务已重新运行。{why}",
+    ),
+    "back.stands": (
+        "{name}: it failed and was undone; everything is as before. {why}",
+        "{name}：失败并已撤销；一切恢复原状。{why}",
+    ),
+    "stopped": ("{name}: stopped by you; everything is as before.", "{name}：已被你中止；一切恢复原状。"),
+    "undone": ("{name}: the relaunch was undone; everything is as before.", "{name}：重启已撤销；一切恢复原状。"),
+    "refused.nothing": ("{name}: nothing was changed: {why}", "{name}：未做任何改动：{why}"),
+    "open": (
+        "{name}: not finished: {why} Go back: sgdoctor rollback {name}; go on: sgdoctor relaunch {name} --resume",
+        "{name}：尚未完成：{why}恢复：sgdoctor rollback {name}；继续：sgdoctor relaunch {name} --resume",
+    ),
+    "open.stopped": ("You left it.", "你中途退出了。"),
+    # Open journals
+    "unfinished": (
+        (
+            "a relaunch of {name} was cut off on {time} at: {step}. Go back: sgdoctor rollback {name}; go on: sgdoctor "
+            "relaunch {name} --resume"
+        ),
+        (
+            "{name} 的一次重启于 {time} 中断，停在：{step}。恢复：sgdoctor rollback {name}；"
+            "继续：sgdoctor relaunch {name} --resume"
+        ),
+    ),
+    "under_way": (
+        "{name} is being relaunched at this moment by process {pid}, at: {step}",
+        "{name} 正在由进程 {pid} 重启，进行到：{step}",
+    ),
+    "unfinished.before": ("the beginning", "开始"),
+    "none_open": ("{name}: no relaunch of it was cut off", "{name}：没有被中断的重启"),
+    # Rollback
+    "rollback.head": ("Back to launch {number} of {name}", "将 {name} 恢复到第 {number} 次启动"),
+    "rollback.undo": (
+        "Undo the relaunch of {name} that was cut off at: {step}",
+        "撤销 {name} 在以下步骤中断的重启：{step}",
+    ),
+    "resume.head": (
+        "Go on with the relaunch of {name} that was cut off at: {step}",
+        "继续 {name} 在以下步骤中断的重启：{step}",
+    ),
+    "rollback.same": ("The command is the same.", "命令相同。"),
+    "rollback.kept": ("Its container is still there and takes its place again.", "它的容器仍在，将重新接管。"),
+    "rollback.anew": ("Its container is gone; one like it is made.", "它的容器已不存在，将按原样重建。"),
+    "rollback.compose": ("Through its compose file.", "通过其 compose 文件。"),
+    # History
+    "history.none": ("{name}: no relaunch of this container is known here.", "{name}：这里没有该容器的重启记录。"),
+    "history.original": ("as it was before the first relaunch", "第一次重启之前的启动"),
+    "history.current": ("now", "当前"),
+    "ending.done": ("served", "已提供服务"),
+    "ending.back": ("failed, went back", "失败，已恢复"),
+    "ending.open": ("not finished", "未完成"),
+    "history.rollback": ("back to an earlier launch", "恢复到之前的启动"),
+    "history.times": ("ready after {ready}, {total} in all", "{ready}后就绪，共 {total}"),
+    "history.total": ("{total} in all", "共 {total}"),
+    "history.rule": ("more: sgdoctor explain {rule}", "详见 sgdoctor explain {rule}"),
+    "history.closing": (
+        "{name}: {count} launches; launch {number} holds the name.",
+        "{name}：共 {count} 次启动；当前为第 {number} 次。",
+    ),
+    # Forget
+    "forget.container": ("container {name} ({state})", "容器 {name}（{state}）"),
+    "forget.logs": ("{count} saved logs ({size})", "{count} 份保存的日志（{size}）"),
+    "forget.journals": ("{count} journals of relaunches that have ended", "{count} 份已结束的重启记录"),
+    "forget.head": (
+        "To be removed of {name}; there is no way back to these launches then:",
+        "将删除 {name} 的以下内容，此后无法恢复到这些启动：",
+    ),
+    "forget.none": ("{name}: nothing is kept of it.", "{name}：没有保留任何内容。"),
+    "forget.runs": ("{name} runs; it was left alone", "{name} 正在运行，未作改动"),
+    "forget.failed": ("{name} could not be removed: {why}", "无法删除 {name}：{why}"),
+    "forget.done": ("{name}: removed.", "{name}：已删除。"),
+    "forget.partly": ("{name}: not all of it could be removed.", "{name}：未能全部删除。"),
+}
+
+
+def words(lang: str, key: str, /, **values: Any) -> str:
+    """A text in ``en`` or ``zh`` with its values filled in."""
+    english, chinese = _TEXTS[key]
+    return (chinese if lang == "zh" else english).format(**values)

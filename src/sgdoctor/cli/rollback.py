@@ -1,0 +1,114 @@
+"""``sgdoctor rollback``: back to an earlier launch of a container."""
+
+import argparse
+from typing import TYPE_CHECKING, Final
+
+from sgdoctor.cli.relaunch_texts import words
+
+if TYPE_CHECKING:
+    from sgdoctor.cli.parsing import Parser
+    from sgdoctor.cli.relaunch_show import Show
+    from sgdoctor.containers.client import Client
+    from sgdoctor.relaunch.recovery import To, Unfinished
+    from sgdoctor.rules.base import RuleBase
+
+_GOOD: Final = "good"
+_ORIGINAL: Final = "original"
+
+
+def configure(parser: "Parser") -> None:
+    """Adds the arguments of ``rollback``."""
+    from sgdoctor.cli.relaunch import add_common
+
+    lang = parser.lang
+    parser.description = words(lang, "rollback.about")
+    parser.add_argument("container", metavar="CONTAINER", help=words(lang, "relaunch.container"))
+    parser.add_argument("--to", metavar="LAUNCH", default=_GOOD, help=words(lang, "rollback.to"))
+    add_common(parser)
+
+
+def run(arguments: argparse.Namespace, lang: str) -> int:
+    """Shows which launch it goes back to, asks, does it, and says what came of it."""
+    from sgdoctor.cli.main import complain
+    from sgdoctor.cli.open_relaunch import is_about, open_text
+    from sgdoctor.cli.relaunch import misuse, rules_of
+    from sgdoctor.cli.relaunch_show import Show
+    from sgdoctor.containers.client import Client
+    from sgdoctor.containers.endpoint import find_endpoint
+    from sgdoctor.relaunch.recovery import look_for_open
+    from sgdoctor.report.safe import printable
+
+    if problem := misuse(arguments, lang):
+        return complain(problem, lang)
+    to = _to(arguments.to)
+    if to is None:
+        return complain(words(lang, "usage.to", given=printable(arguments.to)), lang)
+    found = [one for one in look_for_open() if is_about(one.journal, arguments.container)]
+    if found and found[-1].holder is not None:
+        return complain(printable(open_text(found[-1], lang)), lang)
+    base = rules_of(arguments, lang)
+    with Client(find_endpoint()) as client:
+        show = Show(arguments, lang)
+        if found:
+            return _undo(client, found[-1], base, show)
+        return _go_back(client, arguments.container, to, base=base, show=show)
+
+
+def _to(given: str) -> "To | None":
+    if given == _GOOD:
+        return "last-good"
+    if given == _ORIGINAL:
+        return "original"
+    return int(given) if given.isascii() and given.isdigit() else None
+
+
+def _undo(client: "Client", unfinished: "Unfinished", base: "RuleBase", show: "Show") -> int:
+    """Takes back a relaunch that was cut off."""
+    from functools import partial
+
+    from sgdoctor.cli.open_relaunch import step_reached
+    from sgdoctor.cli.relaunch_run import Errand
+    from sgdoctor.relaunch.recovery import rollback
+
+    journal, lang = unfinished.journal, show.lang
+    name = journal.intent.container
+    show.heading(words(lang, "rollback.undo", name=name, step=step_reached(journal, lang)), undoes=journal.id)
+    if not show.agreed(name, stops=False):
+        return show.closed(0, words(lang, "not_agreed", name=name))
+    done = words(lang, "done", name="{name}", time="{time}")
+    errand = Errand(name, partial(rollback, client, name), done, undone=True)
+    return show.carry_out(client, errand, base)[0]
+
+
+def _go_back(client: "Client", given: str, to: "To", *, base: "RuleBase", show: "Show") -> int:
+    from functools import partial
+
+    from rich.text import Text as Styled
+
+    from sgdoctor.cli.history_rows import command_diff
+    from sgdoctor.cli.relaunch_run import Errand
+    from sgdoctor.containers.find import find
+    from sgdoctor.relaunch.model import Way
+    from sgdoctor.relaunch.recovery import rollback, wanted_launch
+    from sgdoctor.report.plan_redact import hidden_words
+
+    lang, look = show.lang, find(client, given)
+    name = look.container.name
+    current, wanted = wanted_launch(name, to)
+    diff = command_diff(hidden_words(current.command, show.hide), hidden_words(wanted.command, show.hide))
+    lines = diff or [Styled(words(lang, "rollback.same"))]
+    if wanted.way is Way.COMPOSE:
+        lines.append(Styled(words(lang, "rollback.compose")))
+    else:
+        kept = bool(wanted.container) and client.inspect(wanted.container) is not None
+        lines.append(Styled(words(lang, "rollback.kept" if kept else "rollback.anew")))
+    show.heading(
+        words(lang, "rollback.head", number=wanted.number, name=name),
+        lines,
+        container={"name": name, "id": look.container.id, "runs": look.running},
+        to=wanted.number,
+    )
+    if not show.agreed(name, stops=look.running):
+        return show.closed(0, words(lang, "not_agreed", name=name))
+    done = words(lang, "done.rollback", name="{name}", number=wanted.number, time="{time}")
+    return show.carry_out(client, Errand(name, partial(rollback, client, name, to), done), base)[0]

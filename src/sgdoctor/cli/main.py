@@ -21,7 +21,21 @@ _EXIT_INTERRUPTED: Final = 130
 
 # One module of `sgdoctor.cli` each, loaded when its command is given: `configure(parser)` adds the arguments,
 # `run(arguments, lang)` returns the exit code.
-COMMANDS: Final = ("diagnose", "watch", "preflight", "fix", "demo", "explain", "rules", "flags", "completion")
+COMMANDS: Final = (
+    "diagnose",
+    "watch",
+    "preflight",
+    "fix",
+    "relaunch",
+    "rollback",
+    "history",
+    "forget",
+    "demo",
+    "explain",
+    "rules",
+    "flags",
+    "completion",
+)
 
 
 def main(argv: Sequence[str] | None = None, *, loaded: Callable[[], object] | None = None) -> int:
@@ -44,12 +58,12 @@ def main(argv: Sequence[str] | None = None, *, loaded: Callable[[], object] | No
         code = _run(arguments, lang, loaded)
         sys.stdout.flush()
     except BrokenPipeError:
-        _abandon_output()  # the reader (`head`, `less`) has had enough
+        abandon_output()  # the reader (`head`, `less`) has had enough
         return 0
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF):
             return _failed(error, lang)
-        _abandon_output()
+        abandon_output()
         complain(say(lang, "error.output", reason=error.strerror or str(error)), lang)
         return EXIT_INTERNAL
     except KeyboardInterrupt:
@@ -151,7 +165,7 @@ def _nowhere() -> TextIO:
     return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - for the life of the process
 
 
-def _abandon_output() -> None:
+def abandon_output() -> None:
     """Python flushes stdout once more at exit; give what is left a place to go."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -49,6 +49,7 @@ def test_the_script_where_the_article_saves_it_is_not_where_the_command_looks(tm
 
     assert [finding.prevents for finding in fails] == ["SGL144", "SGL140", "SGL141"]
     assert fails[0].changes == (STOCK,)
+    assert fails[0].detail is not None
     assert str(tmp_path / "models" / "launch_selode.py") in fails[0].detail.en
 
 

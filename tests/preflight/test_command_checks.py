@@ -86,6 +86,8 @@ def test_options_of_docker_among_the_flags_are_told_once(tmp_path: Path) -> None
         ("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1", "--context-length 1000000", [(WARN, "SGL212")]),
         ("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1", "", []),
         ("CUDA_LAUNCH_BLOCKING=1", "", [(WARN, None)]),
+        ("CUDA_HOME=:/usr/local/cuda-12.8", "", [(WARN, "SGL521")]),
+        ("CUDA_HOME=/usr/local/cuda-12.8", "", []),
     ],
 )
 def test_values(env: str, flags: str, expected: list[object], tmp_path: Path) -> None:

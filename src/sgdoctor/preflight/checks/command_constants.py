@@ -41,6 +41,7 @@ class CommandConstants:
             *_seconds(launch, _HEALTH, "SGL703", least=20.0),
             *_context(launch, asked),
             *_blocking(launch),
+            *_toolkit(launch),
         ]
         yield from found or [Finding(Status.PASS, Text("none that is known for trouble", "没有已知会出问题的取值"))]
 
@@ -135,3 +136,20 @@ def _blocking(launch: Launch) -> Iterator[Finding]:
             where=_ENVIRONMENT,
             changes=(Change("env.unset", "CUDA_LAUNCH_BLOCKING"),),
         )
+
+
+def _toolkit(launch: Launch) -> Iterator[Finding]:
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        value = launch.env.get(name) or ""
+        if ":" in value:
+            yield Finding(
+                Status.WARN,
+                Text(f"{name} is one folder, not a list with colons", f"{name} 是单个目录，不能是用冒号分隔的列表"),
+                evidence=f"{name}={value}",
+                where=_ENVIRONMENT,
+                prevents="SGL521",
+                changes=(Change("env.set", name, value.strip(":").split(":")[0]),),
+                detail=Text(
+                    "Kernels that are compiled at the start look for nvcc there.", "启动时编译内核会在其中找 nvcc。"
+                ),
+            )

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.preflight.launching import compose, host, image, shell, troubles
-
 from sgdoctor.preflight.registry import all_checks
+from tests.preflight.launching import compose, host, image, shell, troubles
 
 SERVE = "python -m sglang.launch_server --model-path /models/m"
 IMAGE = image("NVIDIA_VISIBLE_DEVICES=all")

@@ -134,8 +134,10 @@ def _diagnose(target: str, base: "RuleBase", arguments: argparse.Namespace, writ
         return _follow(base, arguments, writer, lang)
     opener = open_log
     if target != "-" and not os.path.lexists(target):
+        from sgdoctor.cli.open_relaunch import tell_open
         from sgdoctor.containers.once import open_file_or_container
 
+        tell_open(target, lang)
         opener = open_file_or_container
     with opener(target) as source:
         return _answer(source, base, arguments, lang)

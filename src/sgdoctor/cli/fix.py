@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.diagnose import report_problems, rule_base_of
     from sgdoctor.cli.fix_answer import answer_for, exit_code
     from sgdoctor.cli.main import complain
+    from sgdoctor.cli.open_relaunch import tell_open
     from sgdoctor.report.safe import printable
     from sgdoctor.targets import open_target
 
@@ -56,6 +57,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
             return complain(say(lang, "error.rules_folder", given=printable(folder)), lang)
     base = rule_base_of(arguments.rules)
     report_problems(base, lang)
+    tell_open(arguments.target[0], lang)
     with open_target(arguments.target, arguments.log) as target:
         answer = answer_for(target, base, arguments)
         written = write_answer(target, answer, arguments.write) if arguments.write is not None else ()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sgdoctor.relaunch.recovery import Unfinished
 
 _ENDS = b'{"ending":'
+_SHORTEST_ID = 4
 
 
 def tell_open(target: str | None, lang: str) -> None:
@@ -53,12 +54,18 @@ def step_reached(journal: "Journal", lang: str) -> str:
 
 
 def is_about(journal: "Journal", target: str) -> bool:
-    """Whether somebody who gives this name, id or service means the container of a journal."""
+    """Whether somebody who gives this name, id, service or compose file means the container of a journal."""
     intent = journal.intent
     ids = [intent.old_id, journal.known.get("new", "")]
     labels = (intent.old.get("Config") or {}).get("Labels") or {}
-    by_id = len(target) >= 4 and any(one.startswith(target) for one in ids if one)
-    return target in (intent.container, labels.get("com.docker.compose.service")) or by_id
+    if target in (intent.container, labels.get("com.docker.compose.service")):
+        return True
+    if (file := intent.facts.get("file")) is not None and file in (
+        os.path.realpath(target),
+        os.path.realpath(target.rpartition(":")[0]),
+    ):
+        return True
+    return len(target) >= _SHORTEST_ID and any(one.startswith(target) for one in ids if one)
 
 
 def _may_be_open() -> bool:

@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     """Checks, writes what is asked to be written, then says what was found."""
     from sgdoctor.cli.fix import write_answer
     from sgdoctor.cli.main import complain
+    from sgdoctor.cli.open_relaunch import tell_open
     from sgdoctor.cli.preflight_answer import exit_code, opened, preflight_for
     from sgdoctor.report.safe import printable
 
@@ -50,6 +51,8 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
         from sgdoctor.cli.preflight_compose import write_compose
 
         return write_compose(arguments, lang)
+    if arguments.target:
+        tell_open(arguments.target[0], lang)
     with opened(arguments.target) as target:
         if target is not None and target.document is None:
             return complain(printable(say(lang, "preflight.log", name=target.name)), lang)

@@ -125,14 +125,16 @@ def _carried_out(client: "Client", proposal: "Proposal", base: "RuleBase", show:
 
     from sgdoctor.cli.fix_files import remove_files, write_files
     from sgdoctor.cli.relaunch_run import Errand
-    from sgdoctor.relaunch.compose import relaunch_service
     from sgdoctor.relaunch.launching import relaunch
     from sgdoctor.relaunch.model import Ending
 
-    what = (client, proposal.inspection, proposal.changes, proposal.answer.flags)
-    accepts = show.arguments.accept_drift
-    act = (
-        partial(relaunch_service, *what, accept_drift=accepts) if proposal.through_compose else partial(relaunch, *what)
+    act = partial(
+        relaunch,
+        client,
+        proposal.inspection,
+        proposal.changes,
+        proposal.answer.flags,
+        accept_drift=show.arguments.accept_drift,
     )
     done = words(show.lang, "done", name="{name}", time="{time}")
     written = write_files(proposal.answer.plan, proposal.folder)

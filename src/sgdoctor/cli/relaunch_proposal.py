@@ -197,8 +197,7 @@ def _refused(client: Client, proposal: Proposal, *, accept_drift: bool) -> Text 
     """Why this is not to be done; None if it may be."""
     plan, inspection = proposal.answer.plan, proposal.inspection
     why = refusal(client, inspection)
-    # Compose is refused there because its containers are not the place; its files are.
-    if why is not None and (not proposal.through_compose or client.is_podman()):
+    if why is not None:
         return why
     if not plan.changes:
         return _text("nothing")
@@ -206,8 +205,7 @@ def _refused(client: Client, proposal: Proposal, *, accept_drift: bool) -> Text 
         return _both(lambda lang: words(lang, "refused.edit", why=reason.in_language(lang)))
     if proposal.through_compose:
         try:
-            service = open_service(client, inspection)
-            found = None if accept_drift else drift(client, inspection, service)
+            found = None if accept_drift else drift(client, inspection, open_service(client, inspection))
         except UserError as error:
             return error.message
         return None if found is None else Text(f"{found.en} (--accept-drift)", f"{found.zh}（--accept-drift）")

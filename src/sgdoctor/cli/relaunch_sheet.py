@@ -8,7 +8,6 @@ from rich.text import Text as Styled
 from sgdoctor.cli.relaunch_proposal import Proposal
 from sgdoctor.cli.relaunch_texts import words
 from sgdoctor.diagnosis.wording import duration
-from sgdoctor.relaunch.launching import ASIDE
 from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.plan_json import as_plan_data
 from sgdoctor.report.plan_redact import plan_redactor
@@ -61,8 +60,7 @@ class _Sheet(Canvas):
                 self.line(Styled(self._safe(text)), 4, Styled(f"{self.glyphs.dot} "))
         if not proposal.through_compose and not proposal.removes_itself:
             self.blank()
-            aside = f"{proposal.container}{ASIDE}"
-            self.line(Styled(self._words("way_back", aside=aside, name=proposal.container), style="dim"), 2)
+            self.line(Styled(self._words("way_back", name=proposal.container), style="dim"), 2)
 
     def _by_hand(self) -> None:
         """What is to be typed where the container comes from."""

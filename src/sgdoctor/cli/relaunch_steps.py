@@ -152,7 +152,9 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._asked)
+            # What scripts start in the background is deaf to Ctrl-C, and stays so.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._asked)
         self._before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         return self
 

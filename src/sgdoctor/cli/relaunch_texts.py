@@ -96,8 +96,8 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "and_more": ("{text} and {count} more", "{text} 等，另有 {count} 个"),
     "way_back": (
-        "The old container is kept as {aside}; back to it: sgdoctor rollback {name}",
-        "旧容器保留为 {aside}；恢复命令：sgdoctor rollback {name}",
+        "The old container is kept, stopped; back to it: sgdoctor rollback {name}",
+        "旧容器会停止并保留；恢复命令：sgdoctor rollback {name}",
     ),
     "files": ("Written before: {paths}", "事先写入：{paths}"),
     "dry_run": ("{name}: dry run, nothing was touched.", "{name}：仅演示，未做任何改动。"),

@@ -46,7 +46,7 @@ class Wishes(NamedTuple):
     Attributes:
         choose: ids of fixes, with or without the rule in front.
         changes: of ``--set``, ``--unset`` and ``--env``.
-        only: whether nothing beside these is to be changed; what else would be is offered.
+        only: whether nothing beside these is to be changed; what else would be is offered, and no other ways.
     """
 
     choose: tuple[str, ...] = ()
@@ -199,8 +199,8 @@ class _Maker:
         if wishes.changes:
             less.ask(wishes.changes)
         others = [step for step in self.steps if step.basis is not Basis.ASKED]
-        less.add(step for step in others if is_chosen(step, wishes.choose))
-        less.offer(step for step in (*others, *self.alternatives) if not is_chosen(step, wishes.choose))
+        less.add(step for step in (*others, *self.alternatives) if is_chosen(step, wishes.choose))
+        less.offer(step for step in others if not is_chosen(step, wishes.choose))
         less.after = self._known.solve(less.launch) if self._known.solve is not None else None
         return less
 

@@ -17,21 +17,29 @@ def asked_together(
         questions: each runs in a thread of its own. A driver or an engine may hang in it for good.
         seconds: that all of them have together.
         give_up: called when the time is over and answers are missing; those who ask may then put things away.
+
+    Raises:
+        Exception: what one of them raised in time.
     """
     answers: dict[str, Any] = {}
-    threads = [_started(name, question, answers) for name, question in questions.items()]
+    errors: list[Exception] = []
+    threads = [_started(name, question, answers, errors) for name, question in questions.items()]
     _wait(threads, seconds)
-    if len(answers) < len(questions):
-        in_time = dict(answers)
+    in_time = dict(answers)
+    if any(thread.is_alive() for thread in threads):
         give_up()
         _wait(threads, _PARTING_S)
-        return in_time
-    return answers
+    elif errors:
+        raise errors[0]
+    return in_time
 
 
-def _started(name: str, question: Callable[[], Any], answers: dict[str, Any]) -> Thread:
+def _started(name: str, question: Callable[[], Any], answers: dict[str, Any], errors: list[Exception]) -> Thread:
     def work() -> None:
-        answers[name] = question()
+        try:
+            answers[name] = question()
+        except Exception as error:  # noqa: BLE001 - raised again where somebody waits for the answer
+            errors.append(error)
 
     thread = Thread(target=work, name=f"preflight-{name}", daemon=True)
     thread.start()

@@ -12,6 +12,7 @@ from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.containers.spool import Spool
 from sgdoctor.diagnosis.model import State, Verdict
+from sgdoctor.diagnosis.wording import duration, phase_label
 from sgdoctor.relaunch import texts
 from sgdoctor.relaunch.address import server_address
 from sgdoctor.relaunch.model import NotReady, Ready
@@ -19,7 +20,7 @@ from sgdoctor.rules.base import RuleBase
 from sgdoctor.texts import Text
 from sgdoctor.watching.container_feed import ContainerFeed
 from sgdoctor.watching.history import History
-from sgdoctor.watching.model import Snapshot
+from sgdoctor.watching.model import Snapshot, StageState
 from sgdoctor.watching.session import Session
 
 Probe = Callable[[str], Text | None]
@@ -116,9 +117,10 @@ class EngineReadiness:
                     return None
                 if snapshot.verdict.state is not state:
                     state, since = snapshot.verdict.state, now
-                if snapshot.verdict.summary.en != told:
-                    told = snapshot.verdict.summary.en
-                    on_note(snapshot.verdict.summary)
+                standing = _standing(snapshot)
+                if standing is not None and standing.en != told:
+                    told = standing.en
+                    on_note(standing)
             if state is State.FAILED and now - since > self._failed:
                 return start.ending()
             if state is State.STALLED and now - since > _STALLED_SECONDS:
@@ -234,6 +236,22 @@ class _Start:
 def _lives(client: Client, container: str) -> bool:
     look = client.inspect(container)
     return look is not None and look.running
+
+
+def _standing(snapshot: Snapshot) -> Text | None:
+    """What a start is doing, in words that stay the same for the length of a phase; None if that cannot be said yet."""
+    if not snapshot.lines:
+        return None
+    if snapshot.verdict.state is not State.STARTING:
+        return snapshot.verdict.summary
+    stage = next((one for one in snapshot.stages if one.state is StageState.RUNNING), None)
+    if stage is None:
+        return None
+    label = phase_label(stage.name)
+    if stage.usual is None:
+        return label
+    low, high = map(duration, stage.usual)
+    return Text(f"{label.en} (usually {low.en} to {high.en})", f"{label.zh}（通常 {low.zh}到 {high.zh}）")
 
 
 def _ask_health(address: str) -> tuple[Text | None, bool]:

@@ -386,6 +386,8 @@ def test_flags_alone_and_help() -> None:
         ("lora-with-drafts", "0.5.15", "--lora-paths a --speculative-algorithm EAGLE", "--lora-paths a"),
         ("dynamic-chunks-idle", "0.5.15", "--enable-dynamic-chunking", "--enable-dynamic-chunking --pp-size 2"),
         ("all-reduce-idle", "0.5.15", "--disable-custom-all-reduce", "--disable-custom-all-reduce --tp-size 2"),
+        ("all-reduce-idle", "0.5.9", "--disable-custom-all-reduce", "--disable-custom-all-reduce --tp 2"),
+        ("dp-attention-idle", "0.5.12", "--enable-dp-attention", "--enable-dp-attention --tp 8 --dp-size 8"),
         (
             "dp-attention-idle",
             "0.5.15",

@@ -9,6 +9,13 @@ from sgdoctor.launch.flag_edits import Given, given_flags
 from sgdoctor.texts import Text
 
 _NOTHING: Final[Mapping[str, Any]] = {}
+# Up to 0.5.13 argparse has names of its own for these, which `ServerArgs.from_cli_args` then sets.
+_FIELDS: Final = {
+    "tensor_parallel_size": "tp_size",
+    "pipeline_parallel_size": "pp_size",
+    "data_parallel_size": "dp_size",
+    "expert_parallel_size": "ep_size",
+}
 
 
 class Settings:
@@ -34,8 +41,8 @@ class Settings:
             option = schema.option(one.flag)
             if option is not None:
                 # argparse takes the last of several.
-                self._by_field[option.dest] = one, option
-        self._options = {option.dest: option for option in reversed(schema.options)}
+                self._by_field[_field(option)] = one, option
+        self._options = {_field(option): option for option in reversed(schema.options)}
 
     def knows(self, field: str) -> bool:
         """Whether this version has the field."""
@@ -79,6 +86,11 @@ class Settings:
             if field in self._by_field:
                 return place_of(self._by_field[field][0].start)
         return None
+
+
+def _field(option: Option) -> str:
+    """The field of ``ServerArgs`` that an option sets in the end."""
+    return _FIELDS.get(option.dest, option.dest)
 
 
 def place_of(index: int) -> Text:

@@ -1,11 +1,13 @@
 """Checks of commands: flags against the version, values, scripts, engines."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sgdoctor.preflight.model import Status
+from sgdoctor.preflight.models.folder import read_folder
 from tests.preflight.launching import cards, compose, found, host, shell, troubles
 
 ENGINE = "python3 -m sglang.launch_server --model-path /models/m"
@@ -139,3 +141,29 @@ def test_scripts(script: str, expected: list[object], tmp_path: Path) -> None:
     situation = shell("python3 launch.py --model-path /m", tmp_path)
 
     assert troubles(situation, "command-script") == expected
+
+
+@pytest.mark.parametrize(
+    ("numbers", "flags", "expected", "fitting"),
+    [
+        ({"num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336}, "--tp 2", [], None),
+        ({"num_attention_heads": 40, "num_key_value_heads": 40}, "--tp 3", [(FAIL, "SGL622")], "2"),
+        ({"num_attention_heads": 48, "num_key_value_heads": 8}, "--tp 3", [(FAIL, "SGL622")], "2"),
+        ({"num_attention_heads": 32, "num_key_value_heads": 2}, "--tp 4", [], None),
+        ({"num_attention_heads": 48, "num_key_value_heads": 8, "kv_lora_rank": 512}, "--tp 3", [], None),
+        ({"num_attention_heads": 24, "intermediate_size": 1000}, "--tp 3", [(FAIL, "SGL621")], "2"),
+        ({"num_attention_heads": 24, "intermediate_size": 1000, "num_experts": 8}, "--tp 3", [], None),
+        ({"num_attention_heads": 20}, "--tp 8 --dp 2 --enable-dp-attention", [], None),
+        ({"num_attention_heads": 20}, "--tp 8", [(FAIL, "SGL622")], "4"),
+        ({"num_attention_heads": 5}, "", [], None),
+    ],
+)
+def test_division_among_gpus(
+    numbers: dict[str, int], flags: str, expected: list[object], fitting: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "x", "text_config": numbers}), encoding="utf-8")
+    situation = shell(f"{ENGINE} {flags}", tmp_path, model=read_folder("/models/m", tmp_path))
+    changes = [change.value for finding in found(situation, "command-split") for change in finding.changes]
+
+    assert troubles(situation, "command-split") == expected
+    assert changes == ([] if fitting is None else [fitting])

@@ -5,9 +5,9 @@ import _signal as signal  # type: ignore[import-not-found]
 import gc
 import sys
 
-_BEFORE = signal.getsignal(signal.SIGINT)
-# Ctrl-C while the program is being loaded ends it without a word; Python would show a traceback.
-if _BEFORE is signal.default_int_handler:
+# Ctrl-C while the program is being loaded, and while it ends, ends it without a word; Python would show a traceback.
+_ANSWERS = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+if _ANSWERS:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 # A start makes many objects that live on and hardly any garbage; looking for it after every 700 new ones (Python's
@@ -19,8 +19,11 @@ from sgdoctor.cli.main import main as run  # noqa: E402
 
 def main() -> int:
     """Runs the command line of this process; returns the exit code."""
-    signal.signal(signal.SIGINT, _BEFORE)
-    return run()
+    if not _ANSWERS:
+        return run()
+    code = run(loaded=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return code
 
 
 if __name__ == "__main__":

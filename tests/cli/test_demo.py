@@ -39,8 +39,8 @@ def test_without_a_terminal_it_prints_both_starts_and_says_what_they_are(lang: s
     assert "--mem-fraction-static 0.89" in failure
     assert "20,267" in second
     assert second.splitlines()[-1] == {
-        "en": "healthy: Nothing is wrong: the server was ready after 38 s.",
-        "zh": "正常：没有问题：服务在 38 秒后就绪。",
+        "en": "healthy: ready after 38 s, nothing is wrong.",
+        "zh": "正常：服务在 38 秒后就绪，没有问题。",
     }[lang]  # fmt: skip
 
 

@@ -167,7 +167,8 @@ def test_ctrl_c_leaves_with_the_answer_so_far(tmp_path: Path) -> None:
         first = process.stdout.readline()
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        process.wait(20)
+        out, err = process.communicate()
 
     assert first == b"10:41:33 arguments\n"
     assert err == b""

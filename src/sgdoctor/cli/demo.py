@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from sgdoctor.interrupts import on_ctrl_c
 from sgdoctor.messages import say
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ def configure(parser: "Parser") -> None:
 
 def run(arguments: argparse.Namespace, lang: str) -> int:
     """Plays the recording, to its end in line mode, until the user leaves in the app. The code is always 0."""
+    with on_ctrl_c(None):
+        return _run(arguments, lang)
+
+
+def _run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.main import complain
     from sgdoctor.cli.watch import app_module
     from sgdoctor.demo.recording import replay

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from sgdoctor.interrupts import on_ctrl_c
 from sgdoctor.messages import say
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ def configure(parser: "Parser") -> None:
 
 def run(arguments: argparse.Namespace, lang: str) -> int:
     """Watches until the user leaves, the log is complete, or the server is ready and that was all that was wanted."""
+    # Until the app or line mode is there, nothing has to be put in order.
+    with on_ctrl_c(None):
+        return _run(arguments, lang)
+
+
+def _run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.diagnose import report_problems, rule_base_of
     from sgdoctor.cli.main import complain
     from sgdoctor.report.safe import printable
@@ -86,9 +93,11 @@ def _feed(arguments: argparse.Namespace, lang: str, *, asks: bool) -> "Feed":
         return file_feed(arguments.file, speed=arguments.speed)
     if "-" in (arguments.file, arguments.target):
         return _stdin_feed(in_app=asks)
+    from sgdoctor.cli.open_relaunch import tell_open
     from sgdoctor.containers.endpoint import find_endpoint
     from sgdoctor.watching.container_feed import ContainerFeed
 
+    tell_open(arguments.target, lang)
     endpoint = find_endpoint()
     return ContainerFeed(endpoint, arguments.target or _choose(endpoint, lang, asks=asks), lang=lang)
 

@@ -4,7 +4,6 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +13,7 @@ from sgdoctor.cli.diagnose import EXIT_FINE, EXIT_UNDETERMINED, exit_code
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.wording import PHASES, duration, phase_label, state_label
 from sgdoctor.engines.base import Phase, PhaseName
+from sgdoctor.interrupts import on_ctrl_c
 from sgdoctor.messages import say
 from sgdoctor.report.canvas import console_for
 from sgdoctor.report.redact import redactor_for
@@ -48,8 +48,8 @@ def watch_plain(session: "Session", lang: str, *, until_ready: bool = False, red
     session.start(mailbox.put, mailbox.fail)
     try:
         # Ctrl-C: the person has seen enough; the answer so far is still due.
-        with suppress(KeyboardInterrupt):
-            while not _is_over(session, mailbox, printer, until_ready=until_ready):
+        with on_ctrl_c(mailbox.leave):
+            while not mailbox.left and not _is_over(session, mailbox, printer, until_ready=until_ready):
                 pass
     finally:
         session.stop()
@@ -82,10 +82,16 @@ def _is_over(session: "Session", mailbox: "_Mailbox", printer: "_Printer", *, un
 
 
 class _Mailbox:
-    """Hands the newest snapshot from the thread of the session to this one."""
+    """Hands the newest snapshot from the thread of the session to this one.
+
+    Attributes:
+        failure: why the session cannot go on.
+        left: whether the user has pressed Ctrl-C.
+    """
 
     def __init__(self) -> None:
         self.failure: Exception | None = None
+        self.left = False
         self._snapshot: Snapshot | None = None
         self._changed = threading.Event()
 
@@ -96,6 +102,9 @@ class _Mailbox:
     def fail(self, failure: Exception) -> None:
         self.failure = failure
         self._changed.set()
+
+    def leave(self) -> None:
+        self.left = True
 
     @property
     def is_empty(self) -> bool:

@@ -1,9 +1,6 @@
 """The app of ``sgdoctor watch``: it draws snapshots; reading, judging and asking the driver happen in other threads."""
 
-import asyncio
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Any, ClassVar, Final
@@ -21,8 +18,8 @@ from sgdoctor.report.safe import printable
 from sgdoctor.tui.actions import Actions
 from sgdoctor.tui.bindings import app_bindings, keymap
 from sgdoctor.tui.commands import Offers
-from sgdoctor.tui.hangup import left_when_terminal_goes
 from sgdoctor.tui.keys import KEYS, table_with
+from sgdoctor.tui.leaving import Exit, leaving_in_order
 from sgdoctor.tui.log_keys import LOG_KEYS
 from sgdoctor.tui.log_search_bar import SearchInput
 from sgdoctor.tui.ports import Options, Session
@@ -55,26 +52,11 @@ def run_app(session: Session, gpu: GpuSource | None, options: Options) -> int:
         Exception: what went wrong in the app itself, once the terminal is as it was.
     """
     app = SgdoctorApp(session, gpu, options)
-    with _signals(app.leave_at_once), left_when_terminal_goes(app.leave_at_once):
+    with leaving_in_order(app.way_out):
         code = app.run()
     if app.broken is not None:
         raise app.broken
     return code if code is not None else app.code_now()
-
-
-@contextmanager
-def _signals(leave: Callable[[], None]) -> Iterator[None]:
-    """Signals leave the app in an orderly way: the terminal is in raw mode and has to be given back as it was."""
-    before = {}
-    # Only the main thread may do this; elsewhere nobody sends signals to.
-    with suppress(ValueError):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            before[number] = signal.signal(number, lambda *_: leave())
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class SgdoctorApp(Actions):
@@ -82,6 +64,7 @@ class SgdoctorApp(Actions):
 
     Attributes:
         broken: what went wrong in the app itself; None if nothing did.
+        way_out: leaves from outside its loop.
     """
 
     TITLE = "sgdoctor"
@@ -106,6 +89,7 @@ class SgdoctorApp(Actions):
         screen = WatchScreen(session.lines, config.panes, remembered.pane, hide=hide)
         super().__init__(session, options, view, screen)
         self.broken: BaseException | None = None
+        self.way_out = Exit(self.action_leave)
         self._problems = (*config.problems, *problems)
         self.set_keymap(dict(keymap(table)))
         self._sampler = (
@@ -118,8 +102,6 @@ class SgdoctorApp(Actions):
         self._painted = 0.0
         self._timer: Timer | None = None
         self._so_far: tuple[int, State, int] | None = None
-        self._wanted_out = False
-        self._loop_at_work: asyncio.AbstractEventLoop | None = None
         for theme in (DARK, LIGHT):
             self.register_theme(theme)
         wanted = config.theme or remembered.theme or "dark"
@@ -135,9 +117,7 @@ class SgdoctorApp(Actions):
 
     def on_ready(self) -> None:
         """Begin to watch."""
-        self._loop_at_work = asyncio.get_running_loop()
-        if self._wanted_out:
-            self.action_leave()
+        if self.way_out.open():
             return
         self.main.show(self.view)
         for problem in self._problems:
@@ -173,12 +153,6 @@ class SgdoctorApp(Actions):
         """A traceback of the app is no help to its user: ``run_app`` raises, and the command line says one line."""
         self.broken = self._exception
         self._close_messages_no_wait()
-
-    def leave_at_once(self) -> None:
-        """Leave, from a signal, at any moment: before the app has come up as well."""
-        self._wanted_out = True
-        if self._loop_at_work is not None:
-            self._loop_at_work.call_soon_threadsafe(self.action_leave)
 
     async def on_event(self, event: events.Event) -> None:
         """See ``App``.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from textual.app import App
 
+from sgdoctor.tui.leaving import Exit, leaving_in_order
 from sgdoctor.tui.screens.choose import Choice, containers_screen
 from sgdoctor.tui.theme import ALIASES, DARK, LIGHT, variables_of
 
@@ -19,17 +20,24 @@ def pick_container(choices: Sequence[Choice], lang: str, theme: str = "") -> str
     Returns:
         The name of one; None if the user left.
     """
-    return Picker(choices, lang, theme).run()
+    picker = Picker(choices, lang, theme)
+    with leaving_in_order(picker.way_out):
+        return picker.run()
 
 
 class Picker(App[str | None]):
-    """See ``pick_container``."""
+    """See ``pick_container``.
+
+    Attributes:
+        way_out: leaves from outside its loop.
+    """
 
     CSS_PATH = "sgdoctor.tcss"
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, choices: Sequence[Choice], lang: str, theme: str = "") -> None:
         super().__init__()
+        self.way_out = Exit(self.action_interrupt)
         self._choices = choices
         self._lang = lang
         for own in (DARK, LIGHT):
@@ -41,8 +49,10 @@ class Picker(App[str | None]):
         """See ``variables_of``."""
         return variables_of(self.current_theme)
 
-    def on_mount(self) -> None:
+    def on_ready(self) -> None:
         """Ask."""
+        if self.way_out.open():
+            return
         self.push_screen(containers_screen(self._choices, self._lang), self.exit)
 
     def action_interrupt(self) -> None:

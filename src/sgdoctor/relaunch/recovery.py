@@ -93,6 +93,7 @@ def rollback(
     container: str,
     to: To = "last-good",
     *,
+    accept_drift: bool = False,
     readiness: Readiness,
     patience: Patience | None = None,
     watcher: Watcher = quiet,
@@ -107,6 +108,7 @@ def rollback(
         client: of the engine.
         container: name.
         to: which launch; of no meaning for a relaunch that was cut off.
+        accept_drift: whether to go on where Compose would change more than that, see ``compose.drift``.
         readiness: knows when its server serves.
         patience: how long is waited.
         watcher: told of each step.
@@ -134,8 +136,8 @@ def rollback(
         return return_service(
             client,
             document,
-            current.file,
-            wanted.file,
+            _edits_since(wanted, _launches(document.name, root)),
+            accept_drift=accept_drift,
             readiness=readiness,
             patience=patience,
             watcher=watcher,
@@ -193,11 +195,6 @@ class _Launched:
     attempt: Attempt
     made: CreateBody
     journal: Journal
-
-    @property
-    def file(self) -> str:
-        """Text of the compose file that it was made from."""
-        return str(self.journal.intent.facts["before" if self.attempt.number == 0 else "after"])
 
 
 def _launches(container: str, root: Path | None) -> list[_Launched]:
@@ -267,6 +264,19 @@ def _wanted(container: str, to: To, root: Path | None) -> tuple[_Launched, _Laun
     if wanted is current or (wanted.attempt.container and wanted.attempt.container == current.attempt.container):
         raise _already(container, wanted.attempt.number)
     return current, wanted
+
+
+def _edits_since(wanted: _Launched, launches: Sequence[_Launched]) -> list[tuple[str, str]]:
+    """What leads from a compose file as it is to an earlier launch: texts from which and to which, in this order."""
+    later = [
+        one for one in launches if one.attempt.number > wanted.attempt.number and one.attempt.ending is Ending.DONE
+    ]
+    facts = [one.journal.intent.facts for one in reversed(later)]
+    edits = [(str(one["after"]), str(one["before"])) for one in facts]
+    if wanted.attempt.ending is Ending.BACK:
+        # It was undone at the time.
+        edits.append((str(wanted.journal.intent.facts["before"]), str(wanted.journal.intent.facts["after"])))
+    return edits
 
 
 def _unknown(name: str) -> UserError:

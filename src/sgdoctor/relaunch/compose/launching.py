@@ -1,4 +1,4 @@
-"""Relaunching a service of Compose with changes, and bringing its file back to an earlier text."""
+"""Relaunching a service of Compose with changes, and taking changes of its file back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -87,8 +87,7 @@ def relaunch_service(
 def return_service(
     client: Client,
     inspection: Inspection,
-    held: str,
-    wanted: str,
+    edits: Sequence[tuple[str, str]],
     *,
     accept_drift: bool = False,
     readiness: Readiness,
@@ -97,15 +96,14 @@ def return_service(
     root: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """Bring the file of a service back to an earlier text, and let Compose make its container from that.
+    """Take edits of the file of a service back, and let Compose make its container from that.
 
-    What somebody edited elsewhere in the file since then stays.
+    What somebody else edited in the file meanwhile stays.
 
     Args:
         client: of the engine.
         inspection: the container.
-        held: the text that the launch at this moment was started from.
-        wanted: that of the earlier launch.
+        edits: that lead back, in their order: of each a text and what it becomes.
         accept_drift: as of ``relaunch_service``, as the other arguments.
         readiness: knows when its server serves.
         patience: how long is waited.
@@ -115,11 +113,12 @@ def return_service(
     """
     try:
         service = open_service(client, inspection, environment)
-        document = service.document
-        text = merged(held, wanted, document.text)
+        text: str | None = service.document.text
+        for base, wanted in edits:
+            text = merged(base, wanted, text) if text is not None else None
         if text is None:
             raise refused(texts.edited_since(str(service.path)))
-        if text == document.text:
+        if text == service.document.text:
             raise refused(texts.NO_SUCH_CHANGE)
         command = _command_with(service, text)
     except UserError as error:

@@ -81,12 +81,13 @@ def host_of(
         wsl=machine.wsl,
         shm_mib=host_files.size_mib(root / "dev/shm"),
         listening=answers.get("listening", {}),
-        toolkit=host_files.toolkit(root),
+        # A container has programs and device files of its own.
+        toolkit=None if machine.contained else host_files.toolkit(root),
         cdi_devices=answers.get("cdi", ()),
         xids=answers.get("xids", ()),
         pci_cards=machine.cards,
         contained=machine.contained,
-        char_links=host_files.char_links(root),
+        char_links=None if machine.contained else host_files.char_links(root),
     )
 
 

@@ -176,14 +176,15 @@ def latent(config: Mapping[str, Any], prefix: str, linear: Linear) -> Tensors:
     }
 
 
-def delta_net(config: Mapping[str, Any], prefix: str) -> Tensors:
-    """Gated DeltaNet; never quantised."""
+def delta_net(config: Mapping[str, Any], prefix: str, linear: Linear) -> Tensors:
+    """Gated DeltaNet."""
     hidden = config["hidden_size"]
     keys = config["linear_num_key_heads"] * config["linear_key_head_dim"]
     values = config["linear_num_value_heads"] * config["linear_value_head_dim"]
     return {
-        **plain(f"{prefix}.in_proj_qkv", 2 * keys + values, hidden),
-        **plain(f"{prefix}.out_proj", hidden, values),
+        **linear(f"{prefix}.in_proj_qkv", 2 * keys + values, hidden),
+        **linear(f"{prefix}.in_proj_z", values, hidden),
+        **linear(f"{prefix}.out_proj", hidden, values),
         f"{prefix}.conv1d.weight": ("BF16", (2 * keys + values, 1, config["linear_conv_kernel_dim"])),
         f"{prefix}.A_log": ("F32", (config["linear_num_value_heads"],)),
     }
@@ -228,7 +229,7 @@ def decoder(config: Mapping[str, Any], prefix: str = "model", linear: Linear = p
         found[f"{at}.input_layernorm.weight"] = ("BF16", (hidden,))
         found[f"{at}.post_attention_layernorm.weight"] = ("BF16", (hidden,))
         if interval and (layer + 1) % interval:
-            found |= delta_net(config, f"{at}.linear_attn")
+            found |= delta_net(config, f"{at}.linear_attn", linear)
         elif "kv_lora_rank" in config:
             found |= latent(config, f"{at}.self_attn", linear)
         else:

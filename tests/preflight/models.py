@@ -1,9 +1,11 @@
 """Models as they are published: the numbers of their configurations, and how their weights are named."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tests.preflight.model_folders import (
+    BYTES,
     HERMES,
     QWEN_CODER,
     Folder,
@@ -123,18 +125,25 @@ _LANGUAGE: Final = "model.language_model"
 _TOWER: Tensors = {"model.visual.blocks.0.attn.qkv.weight": ("BF16", (3456, 1152))}
 
 
+def _filled(tensors: Tensors, gib: float) -> Tensors:
+    """The tensors, with a vision part that makes them ``gib`` large in all."""
+    size = sum(math.prod(shape) * BYTES[dtype] for dtype, shape in tensors.values())
+    rows = int((gib * 2**30 - size) / (2 * 1152))
+    return {**tensors, "model.visual.blocks.0.attn.qkv.weight": ("BF16", (rows, 1152))}
+
+
 def founding_27b(**more: Any) -> Folder:
-    """Qwen3.6-27B of four bits in compressed-tensors, 19 GiB; ``more`` goes into its text part."""
+    """Qwen3.6-27B of four bits in compressed-tensors, 19.05 GiB; ``more`` goes into its text part."""
     text = {**QWEN_27B["text_config"], **more}
     whole = {**QWEN_27B, "text_config": text, "quantization_config": W4A16}
-    return Folder(whole, {**decoder(TEXT_27B, _LANGUAGE, packed), **_TOWER}, 4, QWEN_CODER)
+    return Folder(whole, _filled(decoder(TEXT_27B, _LANGUAGE, packed), 19.05), 4, QWEN_CODER)
 
 
 def founding_35b(**more: Any) -> Folder:
-    """Qwen3.6-35B-A3B in AWQ; ``more`` goes into its text part."""
+    """Qwen3.6-35B-A3B in AWQ, 18.68 GiB; ``more`` goes into its text part."""
     text = {**QWEN_35B["text_config"], **more}
     whole = {**QWEN_35B, "text_config": text, "quantization_config": AWQ}
-    return Folder(whole, {**decoder(TEXT_35B, _LANGUAGE, awq), **_TOWER}, 5, QWEN_CODER)
+    return Folder(whole, _filled(decoder(TEXT_35B, _LANGUAGE, awq), 18.68), 5, QWEN_CODER)
 
 
 def _with(base: Mapping[str, Any], quantisation: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import ClassVar, Final
 
 from sgdoctor.engines.sglang.dtypes import BFLOAT16, FLOAT16, resolved_dtype
-from sgdoctor.engines.sglang.quantisation import method_in_force
+from sgdoctor.engines.sglang.quantisation import accepts, method_in_force
 from sgdoctor.launch.change import Change
 from sgdoctor.preflight.asked import asked_by
 from sgdoctor.preflight.chosen_cards import smallest_capability
@@ -30,6 +30,8 @@ class ModelDtype:
             return
         asked = asked_by(situation.launch, situation.flags)
         flag, capability = asked.value("--quantization"), smallest_capability(situation)
+        if flag is not None and not accepts(flag.lower(), model.quantisation):
+            return
         method = method_in_force(flag, model.quantisation, capability)
         dtype = resolved_dtype(model.config, asked.value("--dtype"), situation.version, capability)
         if dtype is None:

@@ -36,7 +36,9 @@ class ModelTemplate:
         if given is not None:
             yield from _given(situation, asked, given)
             return
-        if model is None or not (model.config or model.gguf) or any(asked.has(flag) for flag in _NO_CHAT):
+        if model is None or any(asked.has(flag) for flag in _NO_CHAT):
+            return
+        if model.config is None and not any(not file.problem for file in model.gguf):
             return
         templates = templates_of(model)
         if templates:

@@ -30,7 +30,7 @@ from sgdoctor.preflight.engine import (
 )
 from sgdoctor.preflight.host import host_of, questions
 from sgdoctor.preflight.model import Situation
-from sgdoctor.preflight.model_folder import model_of
+from sgdoctor.preflight.model_folder import covered_files, model_of
 from sgdoctor.preflight.models.folder import ModelFolder, read_folder
 from sgdoctor.texts import Text
 
@@ -143,7 +143,8 @@ def _model(
         if not wanted.model.exists():
             raise UserError(f"--model {wanted.model}: not there", f"--model {wanted.model}：不存在")
         inside = asked_by(launch, flags).value("--model-path")
-        return read_folder(inside or str(wanted.model), wanted.model), None
+        covered = covered_files(launch, inside, beside) if launch is not None and inside else {}
+        return read_folder(inside or str(wanted.model), wanted.model, covered=covered), None
     if launch is None:
         return None, Text("no launch was named", "没有指定启动配置")
     config = (image.facts.config if image is not None else None) or {}

@@ -12,7 +12,7 @@ from sgdoctor.launch.model import Mount
 from sgdoctor.preflight.model import Status
 from tests.preflight.model_folders import CHAT, HERMES, Folder, awq, decoder, gguf, plain, shard, write
 from tests.preflight.model_situations import findings, launch_of, of_folder, situation_of, troubles
-from tests.preflight.models import AWQ, GPTQ, LLAMA_8B, MODELS, NVFP4, QWEN3_8B, config, founding_27b, founding_35b
+from tests.preflight.models import AWQ, FP8, GPTQ, LLAMA_8B, MODELS, NVFP4, QWEN3_8B, config, founding_27b, founding_35b
 
 SMALL = config("LlamaForCausalLM", "llama", (4, 256, 4, 2, 512, 1024, 8192))
 INDEX = "model.safetensors.index.json"
@@ -397,6 +397,39 @@ def test_transformers_of_the_image(own: str, expected: list[Any], tmp_path: Path
     launch = launch_of("--model-path", str(write(small(), tmp_path)))
 
     assert expected == troubles(situation_of(launch, packages={"transformers": own}), "model-packages")
+
+
+@pytest.mark.parametrize(
+    ("own", "version", "expected"),
+    [("2.11.0+cu129", "0.5.15", []), ("2.8.0", "0.5.15", [("warn", "SGL510")]), ("2.9.0", "0.5.7", [])],
+)
+def test_torch_of_the_image(own: str, version: str, expected: list[Any], tmp_path: Path) -> None:
+    launch = launch_of("--model-path", str(write(small(), tmp_path)))
+    situation = situation_of(launch, packages={"torch": own}, version=version)
+
+    assert expected == troubles(situation, "model-packages")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "quantisation", "flags", "expected"),
+    [
+        ({}, None, ("--tp", "2"), []),
+        ({}, None, ("--tp", "3"), [("fail", "SGL620")]),
+        ({"num_attention_heads": 6, "num_key_value_heads": 2}, None, ("--tp", "3"), [("fail", "SGL620")]),
+        ({"num_attention_heads": 8, "num_key_value_heads": 2}, None, ("--tp", "4"), []),
+        ({"intermediate_size": 29568}, AWQ, ("--tp", "2"), [("fail", "SGL326")]),
+        ({"intermediate_size": 29696}, AWQ, ("--tp", "2"), []),
+        ({"intermediate_size": 18944}, AWQ, (), []),
+        ({"intermediate_size": 29568}, FP8, ("--tp", "2"), [("fail", "SGL327")]),
+    ],
+)
+def test_parts_for_several_cards(
+    numbers: dict[str, Any], quantisation: Any, flags: tuple[str, ...], expected: list[Any], tmp_path: Path
+) -> None:
+    own = {"quantization_config": quantisation} if quantisation else {}
+    folder = write(Folder({**SMALL, **numbers, **own}, {}), tmp_path)
+
+    assert expected == troubles(of_folder(folder, *flags, cards="4x3090"), "model-split")
 
 
 def test_a_tokenizer_of_transformers_5(tmp_path: Path) -> None:

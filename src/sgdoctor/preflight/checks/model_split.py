@@ -1,0 +1,97 @@
+"""Whether the model can be divided among as many cards as are asked for."""
+
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, Final
+
+from sgdoctor.engines.sglang.memory.settings import settings_of_flags
+from sgdoctor.engines.sglang.quantisation import COMPRESSED, method_in_force
+from sgdoctor.launch.change import Change
+from sgdoctor.preflight.asked import Asked, asked_by
+from sgdoctor.preflight.chosen_cards import smallest_capability
+from sgdoctor.preflight.model import Area, Finding, Situation, Status
+from sgdoctor.preflight.models.folder import ModelFolder
+from sgdoctor.texts import Text
+
+_FLAG: Final = "--tp-size"
+_HEADS: Final = "SGL620"
+_MARLIN: Final = "SGL326"
+_FP8_BLOCK: Final = "SGL327"
+_MARLIN_METHODS: Final = frozenset({"awq_marlin", "gptq_marlin"})
+_TILE: Final = 128
+"""``min_thread_k`` of Marlin (srt/layers/quantization/marlin_utils.py), and the usual block of FP8 scales."""
+_EXPERTS: Final = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
+_OWN_HEADS: Final = ("block_configs", "attention_other_setting", "num_attention_heads_per_layer")
+
+
+class ModelSplit:
+    """Divides heads and the inner width of the layers by ``--tp-size``."""
+
+    id: ClassVar[str] = "model-split"
+    area: ClassVar[Area] = Area.MODEL
+    title: ClassVar[Text] = Text("the model divides among the cards", "模型可按显卡数切分")
+
+    def findings(self, situation: Situation) -> Iterable[Finding]:
+        """Nothing for one card."""
+        model = situation.model
+        asked = asked_by(situation.launch, situation.flags)
+        cards = settings_of_flags(asked.values()).tp
+        if model is None or model.config is None or cards < 2 or asked.has("--enable-dp-attention"):
+            return
+        found = [*_heads(model, cards, asked), *_widths(situation, model, cards, asked)]
+        if found:
+            yield from found
+        elif isinstance(model.language.get("num_attention_heads"), int):
+            title = Text(f"the model divides among {cards} cards", f"模型可切分到 {cards} 块显卡")
+            yield Finding(Status.PASS, title, where=asked.where(_FLAG))
+
+
+def _heads(model: ModelFolder, cards: int, asked: Asked) -> Iterator[Finding]:
+    settings = model.language
+    heads, groups = settings.get("num_attention_heads"), settings.get("num_key_value_heads")
+    if any(settings.get(name) for name in _OWN_HEADS):
+        return
+    for key, count in (("num_attention_heads", heads), ("num_key_value_heads", groups)):
+        if not isinstance(count, int) or count <= 0 or count % cards == 0:
+            continue
+        # Key and value heads are repeated where there are fewer than cards.
+        if key == "num_key_value_heads" and ("kv_lora_rank" in settings or (count < cards and cards % count == 0)):
+            continue
+        fewer = next((number for number in range(cards - 1, 0, -1) if count % number == 0), 1)
+        yield Finding(
+            Status.FAIL,
+            Text(f"{count} heads do not divide among {cards} cards", f"{count} 个注意力头无法平均分到 {cards} 块显卡"),
+            f"config.json: {key} {count}",
+            asked.where(_FLAG),
+            _HEADS,
+            (Change("flag.set", _FLAG, str(fewer)),),
+            phase="weights",
+        )
+        return
+
+
+def _widths(situation: Situation, model: ModelFolder, cards: int, asked: Asked) -> Iterator[Finding]:
+    """The inner width on one card against the tiles of the kernels; experts have kernels of their own."""
+    width, own = model.language.get("intermediate_size"), model.quantisation
+    if not isinstance(width, int) or own is None or any(model.language.get(name) for name in _EXPERTS):
+        return
+    flag = asked.value("--quantization")
+    method = method_in_force(flag.lower() if flag else None, own, smallest_capability(situation))
+    packed = method in _MARLIN_METHODS or (method == COMPRESSED and own.form == "pack-quantized")
+    blocks = method == "fp8" and bool((model.config or {}).get("quantization_config", {}).get("weight_block_size"))
+    if not (packed or blocks) or (width % cards == 0 and width // cards % _TILE == 0):
+        return
+    yield Finding(
+        Status.FAIL,
+        Text(
+            f"layers of {width} in {cards} parts do not divide into the kernel's tiles of {_TILE}",
+            f"层宽 {width} 切成 {cards} 份后不能被内核分块 {_TILE} 整除",
+        ),
+        f"config.json: intermediate_size {width}; {own.label}",
+        asked.where(_FLAG),
+        _FP8_BLOCK if blocks else _MARLIN,
+        detail=Text(
+            "Use fewer cards for tensor parallelism, or split by layers with `--pp-size`.",
+            "请减少张量并行的显卡数，或用 `--pp-size` 按层切分。",
+        ),
+        phase="weights",
+    )

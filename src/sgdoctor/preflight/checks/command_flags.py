@@ -8,7 +8,7 @@ from sgdoctor.engines.sglang.flags.check import check_flags
 from sgdoctor.engines.sglang.flags.model import Schema
 from sgdoctor.launch.change import Change
 from sgdoctor.preflight.chosen_cards import smallest_capability
-from sgdoctor.preflight.launches.problems import as_findings
+from sgdoctor.preflight.launches.problems import as_findings, written
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
 from sgdoctor.texts import Text
 
@@ -37,6 +37,8 @@ class CommandFlags:
         launch, schema = situation.launch, situation.flags
         if launch is None or not launch.argv or launch.engine != "sglang" or not isinstance(schema, Schema):
             return
+        if any(written(situation, lambda name: name == "newline-argument")):
+            launch = replace(launch, argv=tuple(word for word in launch.argv if word.strip() or not word))
         told = _told(situation)
         problems = tuple(
             problem

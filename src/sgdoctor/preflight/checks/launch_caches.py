@@ -62,21 +62,30 @@ def _downloads(situation: Situation, launch: Launch, env: Mapping[str, str | Non
 
 def _kernels(situation: Situation, launch: Launch, env: Mapping[str, str | None]) -> Iterator[Finding]:
     home = env.get("HOME") or _HOME
+    usual: list[str] = []
     for variable, below in _COMPILED:
         folder = env.get(variable) or f"{home}/{below}"
         mount = mount_around(launch, folder)
         read_only = mount.read_only if mount is not None else settings_of(situation).read_only
-        if not read_only:
-            continue
+        if read_only and not env.get(variable):
+            usual.append(folder)
+        elif read_only:
+            yield Finding(
+                Status.FAIL,
+                Text(
+                    f"{folder} cannot be written: compiled kernels go there",
+                    f"{folder} 不可写：编译出的内核要存到那里",
+                ),
+                evidence=variable,
+                where=Text(f"the mount of {mount.target}", f"{mount.target} 的挂载") if mount is not None else None,
+                prevents="SGL526",
+                changes=(Change("env.unset", variable),) if mount is not None else (),
+                phase="graph_capture",
+            )
+    if usual:
         yield Finding(
-            Status.FAIL if env.get(variable) else Status.WARN,
-            Text(
-                f"{folder} cannot be written: compiled kernels go there",
-                f"{folder} 不可写：编译出的内核要存到那里",
-            ),
-            evidence=variable if env.get(variable) else "",
-            where=Text(f"the mount of {mount.target}", f"{mount.target} 的挂载") if mount is not None else None,
+            Status.WARN,
+            Text("compiled kernels cannot be stored in their usual folders", "编译出的内核无法存到通常的目录"),
+            evidence=", ".join(usual),
             prevents="SGL526",
-            changes=(Change("env.unset", variable),) if env.get(variable) and mount is not None else (),
-            phase="graph_capture" if env.get(variable) else None,
         )

@@ -31,7 +31,7 @@ class LaunchGpus:
             return
         seen = seen_gpus(situation)
         found = [
-            *as_findings(written(situation, lambda name: name in GPU_IDS - _DECIDED)),
+            *as_findings(written(situation, lambda name: name in GPU_IDS - _decided(launch))),
             *_none(situation, launch, seen),
             *_unknown_ids(situation, seen),
             *_beyond(situation, launch, seen),
@@ -41,6 +41,12 @@ class LaunchGpus:
         yield from found
         if not any(one.status is Status.FAIL for one in found):
             yield from _sees(seen, launch)
+
+
+def _decided(launch: Launch) -> frozenset[str]:
+    # Beside a device request `all` changes nothing: every image that is built on nvidia/cuda sets it.
+    harmless = launch.env.get("NVIDIA_VISIBLE_DEVICES") == "all"
+    return _DECIDED | {"gpus-asked-for-twice"} if harmless else _DECIDED
 
 
 def _none(situation: Situation, launch: Launch, seen: SeenGpus) -> Iterator[Finding]:

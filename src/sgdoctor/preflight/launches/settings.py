@@ -54,7 +54,7 @@ class ContainerSettings:
 
     Attributes:
         has_devices: whether devices come in by other means: ``--device``, ``--privileged``, ``devices:``.
-        hidden: whether more options stand behind a variable, out of sight.
+        hidden: whether more may come in out of sight: by options behind a variable, by hooks of podman.
         ulimits: soft and hard limit by name, -1 for none.
         health: None without a health check.
         name: that the container is given; empty where Docker or Compose makes one up.
@@ -78,7 +78,8 @@ def settings_of(situation: Situation) -> ContainerSettings:
     if isinstance(document, ComposeDocument):
         return _of_compose(document.project.services[document.service], inherited)
     if isinstance(document, DockerRun):
-        return _of_docker_run(document.command.options, document.text, inherited)
+        podman = any(word.rpartition("/")[2] == "podman" for word in document.command.command.texts[:3])
+        return _of_docker_run(document.command.options, document.text, inherited, podman=podman)
     if isinstance(document, Inspection):
         return _of_inspection(document)
     return ContainerSettings(health=inherited)
@@ -92,7 +93,7 @@ def seconds_of(text: str) -> float | None:
     return sum(float(number) * _SECONDS[unit] for number, unit in parts)
 
 
-def _of_docker_run(options: Options, text: str, inherited: HealthCheck | None) -> ContainerSettings:
+def _of_docker_run(options: Options, text: str, inherited: HealthCheck | None, *, podman: bool) -> ContainerSettings:
     command = options.last("--health-cmd")
     health = inherited
     if options.has("--no-healthcheck"):
@@ -108,7 +109,7 @@ def _of_docker_run(options: Options, text: str, inherited: HealthCheck | None) -
     removed = bool(own) and re.search(rf"\b(?:rm|remove)\b[^\n;&|]*[\s'\"]{re.escape(own)}\b", text) is not None
     return ContainerSettings(
         has_devices=bool(options.values("--device")) or options.has("--privileged"),
-        hidden=any(OPTIONS_VARIABLE.fullmatch(option.name) for option in options.given),
+        hidden=podman or any(OPTIONS_VARIABLE.fullmatch(option.name) for option in options.given),
         ulimits=_limits(options.values("--ulimit")),
         health=health,
         name=own,
@@ -153,6 +154,8 @@ def _of_inspection(document: Inspection) -> ContainerSettings:
     limits = host.get("Ulimits")
     return ContainerSettings(
         has_devices=bool(host.get("Devices")) or bool(host.get("Privileged")),
+        # libpod/define InspectContainerHostConfig.Runtime; its hooks read NVIDIA_VISIBLE_DEVICES without any request.
+        hidden=host.get("Runtime") == "oci",
         ulimits={
             str(one.get("Name")).lower().removeprefix("rlimit_"): (int(one.get("Soft", 0)), int(one.get("Hard", 0)))
             for one in (limits if isinstance(limits, list) else [])

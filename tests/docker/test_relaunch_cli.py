@@ -1,0 +1,329 @@
+"""``relaunch``, ``rollback``, ``history`` and ``forget`` on real containers of the stand-in."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import docker
+import pytest
+
+from sgdoctor.relaunch.journal import journal_dir, journals
+from tests.docker.dockerd import PrivateDockerd
+from tests.docker.images import BUSYBOX
+from tests.docker.podman import PrivatePodman
+from tests.docker.relaunch_command import BETTER, NAME, SERVE, WORSE, Bench, last, until
+from tests.terminal.tmux import Screen
+
+# Fast enough to be waited for, slow enough to be interrupted.
+SLOW = {"STANDIN_PACE": "20"}
+
+
+@pytest.fixture
+def bench(docker_host: PrivateDockerd, docker_client: docker.DockerClient, standin_image: str, tmp_path: Path) -> Bench:
+    return Bench(docker_host, docker_client, standin_image, tmp_path / "state")
+
+
+# ---------------------------------------------------------------- before
+
+
+def test_a_dry_run_shows_everything_and_touches_nothing(bench: Bench) -> None:
+    old = bench.serve()
+    bench.client.containers.get(NAME).exec_run("touch /srv-note")
+    done = bench.run("relaunch", NAME, "--set", BETTER, "--dry-run")
+    code, data = bench.data("relaunch", NAME, "--set", BETTER, "--dry-run")
+
+    assert (0, "") == (done.returncode, done.stderr)
+    for text in (
+        f"Relaunch of sgl ({old[:12]})",
+        "-  --mem-fraction-static 0.92",
+        "+  --mem-fraction-static 0.93",
+        "stays free",
+        "Down-time to expect: ",
+        "/srv-note",
+        "back to it: sgdoctor rollback sgl",
+    ):
+        assert text in done.stdout
+    assert "hf_abcdefghijkl1234" not in done.stdout
+    assert "sgl: dry run, nothing was touched." == last(done.stdout)
+    assert (0, old, True) == (code, data["container"]["id"], data["container"]["runs"])
+    assert data["plan"]["predicted"]["kv_tokens"] > data["plan"]["predicted_before"]["kv_tokens"]
+    assert "/srv-note" in data["lost_paths"]
+    assert [
+        {
+            "kind": "flag.set",
+            "name": "--mem-fraction-static",
+            "value": "0.93",
+            "basis": "asked",
+            "step": "asked-mem-fraction-static",
+        }
+    ] == data["plan"]["changes"]
+    assert {NAME: "running"} == bench.containers
+    assert old == bench.identity()
+    assert [] == journals(root=bench.root)
+
+
+def test_nobody_to_ask_and_nothing_to_change(bench: Bench) -> None:
+    old = bench.serve()
+    until(lambda: b"ready to roll" in bench.client.containers.get(NAME).logs())
+    unasked = bench.run("relaunch", NAME, "--set", BETTER)
+    idle = bench.run("relaunch", NAME, "--yes")
+    unknown = bench.run("relaunch", "nobody", "--set", BETTER, "--yes")
+    refused = bench.run("relaunch", NAME, "--set", "mem-fraction-static=much", "--yes")
+
+    assert (2, "sgdoctor: nobody can be asked here; --yes says that it is all right\n") == (
+        unasked.returncode,
+        unasked.stderr,
+    )
+    assert 2 == idle.returncode
+    assert "sgl: not relaunched: there is nothing to change" in last(idle.stdout)
+    assert 2 == unknown.returncode
+    assert "Containers: sgl" in unknown.stderr
+    assert 2 == refused.returncode
+    assert "--mem-fraction-static" in refused.stderr
+    assert (old, {NAME: "running"}) == (bench.identity(), bench.containers)
+
+
+@pytest.mark.parametrize(
+    ("image", "code"), [("v9.9.9", 2), ("sglang-standin:v9.9.9", 2), ("v0.5.16", 0)], ids=["tag", "name", "there"]
+)
+def test_another_image_has_to_be_there(bench: Bench, image: str, code: int) -> None:
+    bench.client.images.get(bench.image).tag("sglang-standin", "v0.5.16")
+    bench.serve()
+    done = bench.run("relaunch", NAME, "--image", image, "--dry-run")
+
+    assert code == done.returncode
+    assert ("the image sglang-standin:v9.9.9 is not there; docker pull" in done.stdout) == (code == 2)
+    assert f"+  sglang-standin:{image.rpartition(':')[2]}" in done.stdout
+
+
+def test_a_plan_of_fix_is_carried_out_unless_the_launch_is_another_one_by_now(bench: Bench, tmp_path: Path) -> None:
+    bench.serve()
+    plan, hidden = tmp_path / "plan.json", tmp_path / "hidden.json"
+    plan.write_text(bench.run("fix", NAME, "--set", BETTER, "--format", "json", "--no-redact").stdout)
+    hidden.write_text(bench.run("fix", NAME, "--env", "HF_TOKEN=hf_zyxwvutsrq987654", "--format", "json").stdout)
+    first = bench.run("relaunch", NAME, "--plan", str(plan), "--yes")
+    again = bench.run("relaunch", NAME, "--plan", str(plan), "--yes")
+    secret = bench.run("relaunch", NAME, "--plan", str(hidden), "--yes")
+
+    assert 0 == first.returncode
+    assert [*SERVE[:-1], "0.93"] == bench.command()[: len(SERVE)]
+    assert 2 == again.returncode
+    assert "another launch than that of sgl" in again.stderr
+    assert "secrets are hidden in this plan" in secret.stderr
+
+
+def test_somebody_who_may_not_use_the_engine(bench: Bench) -> None:
+    old = bench.serve()
+    socket = Path(bench.host.url.removeprefix("unix://"))
+    mode = socket.stat().st_mode
+    socket.chmod(0)
+    try:
+        # Root without its special rights.
+        done = bench.run(
+            "relaunch", NAME, "--set", BETTER, "--yes", through=["setpriv", "--bounding-set=-dac_override"]
+        )
+    finally:
+        socket.chmod(mode)
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "Permission denied" in done.stderr
+    assert "docker $USER" in done.stderr
+    assert (old, {NAME: "running"}) == (bench.identity(), bench.containers)
+
+
+def test_podman_is_refused_with_the_flags_to_type(podman_host: PrivatePodman, tmp_path: Path) -> None:
+    with contextlib.closing(podman_host.client()) as client:
+        container = client.containers.create(BUSYBOX, SERVE, name=NAME, network_mode="none")
+        done = subprocess.run(
+            [sys.executable, "-m", "sgdoctor", "relaunch", NAME, "--set", BETTER, "--yes"],
+            env=os.environ | {"DOCKER_HOST": podman_host.url, "XDG_STATE_HOME": str(tmp_path), "LANG": "C.UTF-8"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        container.remove(force=True)
+
+    assert 2 == done.returncode
+    assert "--mem-fraction-static 0.93" in done.stdout
+    assert last(done.stdout).startswith("sgl: not relaunched: podman cannot relaunch a container")
+
+
+# ---------------------------------------------------------------- forward, back, and what is kept
+
+
+def test_forward_then_a_failure_then_back_then_forgotten(bench: Bench) -> None:
+    original = bench.serve()
+    done = bench.run("relaunch", NAME, "--set", BETTER, "--yes")
+    better = bench.identity()
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert last(done.stdout).startswith("sgl serves with the new launch, after ")
+    for step in (
+        "make the new container",
+        "stop the old server",
+        "wait until it serves",
+        "put the restart policy back",
+    ):
+        assert f"✔ {step}" in done.stdout
+    assert [*SERVE[:-1], "0.93"] == bench.command()
+    assert {NAME: "running", f"{NAME}.sgd-old": "exited"} == bench.containers
+
+    failed = bench.run("relaunch", NAME, "--set", WORSE, "--yes")
+
+    assert (3, "") == (failed.returncode, failed.stderr)
+    assert "✖ wait until it serves" in failed.stdout
+    assert "SGL401" in failed.stdout
+    assert last(failed.stdout).startswith("sgl: it failed and was undone; the old server runs again. The weights leave")
+    assert better == bench.identity()
+    assert "running" == bench.containers[NAME]
+
+    code, undone = bench.data("rollback", NAME, "--yes")
+    again = bench.run("rollback", NAME, "--to", "original", "--yes")
+    told = bench.run("history", NAME)
+    _, history = bench.data("history", NAME)
+
+    assert (0, 0, "done") == (code, undone["to"], undone["outcome"]["ending"])
+    assert original == bench.identity()
+    assert (2, "sgdoctor: sgl is at launch 0 already.\n") == (again.returncode, again.stderr)
+    assert [None, "done", "back", "done"] == [one["ending"] for one in history["attempts"]]
+    assert [False, False, False, True] == [one["current"] for one in history["attempts"]]
+    assert [None, None, "SGL401", None] == [one["rule"] for one in history["attempts"]]
+    assert all(one["seconds"]["ready"] > 0 for one in history["attempts"][1:])
+    assert Path(history["attempts"][2]["log"]).exists()
+    assert "+ --mem-fraction-static 0.80" in told.stdout
+    assert "sgl: 4 launches; launch 3 holds the name." == last(told.stdout)
+
+    unasked = bench.run("forget", NAME)
+    kept = bench.containers
+    forgotten = bench.run("forget", NAME, "--yes")
+    empty = bench.run("forget", NAME, "--yes")
+
+    assert 2 == unasked.returncode
+    assert "to be removed of sgl" in unasked.stdout.lower()
+    assert 2 == len(kept)
+    assert (0, "sgl: removed.") == (forgotten.returncode, last(forgotten.stdout))
+    assert {NAME: "running"} == bench.containers
+    assert [] == journals(root=bench.root)
+    assert [] == list((bench.root / "spool").rglob("*.log"))
+    assert (0, "sgl: nothing is kept of it.") == (empty.returncode, last(empty.stdout))
+
+
+def test_json_of_a_failure(bench: Bench) -> None:
+    old = bench.serve()
+    code, data = bench.data("relaunch", NAME, "--set", WORSE, "--yes")
+    outcome = data["outcome"]
+
+    assert (3, "back", 3) == (code, outcome["ending"], outcome["exit_code"])
+    assert "SGL401" == outcome["diagnosis"]["diagnoses"][0]["rule"]
+    assert {"create", "stop", "ready", "restart-old"} <= set(outcome["steps"])
+    assert old == bench.identity()
+
+
+# ---------------------------------------------------------------- cut off
+
+
+def test_killed_in_the_middle_and_resumed(bench: Bench) -> None:
+    bench.serve(environment=SLOW)
+    process = bench.begin("relaunch", NAME, "--set", BETTER, "--yes")
+    bench.until("ready begun")
+    under_way = bench.run("rollback", NAME, "--yes")
+    process.kill()
+    process.communicate()
+    seen = [bench.run(*words) for words in (("diagnose", NAME), ("fix", NAME), ("preflight", NAME), ("history", NAME))]
+    refused = [
+        bench.run("relaunch", NAME, "--set", BETTER, "--yes"),
+        bench.run("forget", NAME, "--yes"),
+    ]
+    silent = bench.run("diagnose", "/dev/null")
+    resumed = bench.run("relaunch", NAME, "--resume", "--yes")
+    after = bench.run("diagnose", NAME)
+    idle = bench.run("relaunch", NAME, "--resume", "--yes")
+
+    assert 2 == under_way.returncode
+    assert f"by process {process.pid}, at: wait until it serves" in under_way.stderr
+    for done in [*seen, *refused]:
+        assert "a relaunch of sgl was cut off on " in done.stderr
+        assert "at: wait until it serves. Go back: sgdoctor rollback sgl" in done.stderr
+        assert 1 == done.stderr.count("\n")
+    assert [2, 2] == [done.returncode for done in refused]
+    assert "cut off" not in silent.stderr
+    assert (0, "") == (resumed.returncode, resumed.stderr)
+    assert [*SERVE[:-1], "0.93"] == bench.command()
+    assert (0, "") == (after.returncode, after.stderr)
+    assert (2, "sgdoctor: sgl: no relaunch of it was cut off\n") == (idle.returncode, idle.stderr)
+
+
+def test_killed_in_the_middle_and_undone(bench: Bench) -> None:
+    old = bench.serve(environment=SLOW)
+    bench.killed("relaunch", NAME, "--set", BETTER, at="step-aside done")
+    done = bench.run("rollback", NAME, "--yes")
+
+    assert (0, "sgl: the relaunch was undone; everything is as before.") == (done.returncode, last(done.stdout))
+    assert (old, {NAME: "running"}) == (bench.identity(), bench.containers)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_stopped_by_the_user_it_goes_back(bench: Bench, how: signal.Signals) -> None:
+    old = bench.serve(environment=SLOW)
+    process = bench.begin("relaunch", NAME, "--set", BETTER, "--yes")
+    bench.until("ready begun")
+    process.send_signal(how)
+    output, _ = process.communicate(timeout=30)
+
+    assert 130 == process.returncode
+    assert "Stopping: everything goes back to what it was." in output
+    assert "sgl: stopped by you; everything is as before." == last(output)
+    assert (old, {NAME: "running"}) == (bench.identity(), bench.containers)
+
+
+def test_a_lost_terminal_and_a_closed_pipe_do_not_stop_it(bench: Bench) -> None:
+    bench.serve(environment=SLOW)
+    process = bench.begin("relaunch", NAME, "--set", BETTER, "--yes")
+    bench.until("stop begun")
+    assert process.stdout is not None
+    process.stdout.close()
+    process.send_signal(signal.SIGHUP)
+
+    assert 0 == process.wait(30)
+    assert [*SERVE[:-1], "0.93"] == bench.command()
+
+
+def test_an_open_journal_is_never_forgotten(bench: Bench) -> None:
+    bench.serve(environment=SLOW)
+    process = bench.begin("relaunch", NAME, "--set", BETTER, "--yes")
+    bench.until("start done")
+    done = bench.run("forget", NAME, "--yes")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+
+    assert 2 == done.returncode
+    assert "is being relaunched at this moment" in done.stderr
+    assert [path.suffix for path in journal_dir(bench.root).glob("*.jsonl")] == [".jsonl"]
+
+
+# ---------------------------------------------------------------- on a terminal
+
+
+def test_on_a_terminal_the_name_is_typed(bench: Bench) -> None:
+    old = bench.serve()
+    with Screen(environment=bench.environment) as screen:
+        program = f"nsenter -t {bench.host.pid} --net sgdoctor"
+        screen.run(f"{program} relaunch {NAME} --set {BETTER}")
+        screen.until("It runs and is going to be stopped. Type its name to go on (sgl):")
+        screen.type("yes")
+        screen.press("Enter")
+        screen.until("sgl: left as it is.")
+        assert 0 == screen.ended()
+        assert old == bench.identity()
+
+        screen.run(f"{program} relaunch {NAME} --set {BETTER}")
+        screen.until("Type its name to go on (sgl):")
+        screen.type("sgl")
+        screen.press("Enter")
+        shown = screen.until("sgl serves with the new launch")
+        assert "✔ wait until it serves" in shown
+        assert 0 == screen.ended()
+    assert old != bench.identity()

@@ -10,7 +10,7 @@ import pytest
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Mount
 from sgdoctor.preflight.model import Status
-from tests.preflight.model_folders import CHAT, HERMES, Folder, awq, decoder, gguf, plain, shard, write
+from tests.preflight.model_folders import CHAT, HERMES, Folder, awq, decoder, gguf, packed, plain, shard, write
 from tests.preflight.model_situations import findings, launch_of, of_folder, situation_of, troubles
 from tests.preflight.models import AWQ, FP8, GPTQ, LLAMA_8B, MODELS, NVFP4, QWEN3_8B, config, founding_27b, founding_35b
 
@@ -309,6 +309,28 @@ def test_quantisation_flags_and_cards(
     checks = ("model-quantisation", "model-quantisation-card", "model-dtype")
 
     assert expected == troubles(of_folder(folder, *flags, cards=cards), *checks)
+
+
+def test_only_the_kv_cache_is_quantised(tmp_path: Path) -> None:
+    beside = {"hf_quant_config.json": {"quantization": {"quant_algo": None, "kv_cache_quant_algo": "FP8"}}}
+    folder = write(Folder(SMALL, decoder(SMALL), beside=beside), tmp_path)
+
+    assert [] == troubles(of_folder(folder, cards="3090"))
+
+
+def test_layers_of_different_bits(tmp_path: Path) -> None:
+    groups = {str(bits): {"weights": {"num_bits": bits, "type": "int"}} for bits in (8, 4)}
+    mixed = {"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": groups}
+    folder = write(Folder({**SMALL, "quantization_config": mixed}, decoder(SMALL, linear=packed)), tmp_path)
+
+    assert [] == troubles(of_folder(folder))
+
+
+def test_models_that_answer_with_numbers_need_no_template(tmp_path: Path) -> None:
+    folder = write(small(architectures=["Qwen2ForSequenceClassification"]), tmp_path)
+    of_tokenizer(chat_template=None)(folder)
+
+    assert [] == troubles(of_folder(folder), "model-template")
 
 
 def test_nvfp4_is_unpacked_by_newer_versions(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from sgdoctor.preflight.models.folder import ModelFolder
 from sgdoctor.texts import Text
 
 _MTP: Final = re.compile(r"(?:^|\.)mtp\.")
+_LAYER: Final = re.compile(r"model\.layers\.(\d{1,4})\.")
 _ALGORITHM: Final = "--speculative-algorithm"
 _OFFLOAD: Final = "--cpu-offload-gb"
 
@@ -82,12 +83,19 @@ def loaded_gib(model: ModelFolder, asked: Asked, version: str | None, capability
         return Text("the weight files are not whole", "权重文件不完整")
     dtype = resolved_dtype(model.config or {}, asked.value("--dtype"), version, capability)
     speculates = asked.has(_ALGORITHM)
+    layers = model.settings.get("num_hidden_layers")
     saved = 0.0
     for shard in model.used_shards:
         for name, tensor in shard.header.tensors.items() if shard.header is not None else ():
             size = tensor.end - tensor.begin
-            if _MTP.search(name) and not speculates:
+            if not speculates and (_MTP.search(name) or _is_behind(name, layers)):
                 saved += size
             elif tensor.dtype == "F32" and dtype != "float32":
                 saved += size / 2
     return whole - saved / GIB
+
+
+def _is_behind(name: str, layers: object) -> bool:
+    """Whether a tensor is of a layer behind the last one that counts, where DeepSeek and GLM predict tokens."""
+    found = _LAYER.match(name)
+    return found is not None and isinstance(layers, int) and int(found[1]) >= layers

@@ -78,6 +78,7 @@ class Quantisation:
         form: of compressed tensors, such as ``nvfp4-pack-quantized``; of ModelOpt its algorithm.
         zero_point: whether values are stored from an offset; None if unknown.
         source: the file and the key that say so.
+        mixed: whether layers differ in their bits.
     """
 
     method: str
@@ -88,6 +89,7 @@ class Quantisation:
     form: str = ""
     zero_point: bool | None = None
     source: str = "config.json: quantization_config"
+    mixed: bool = False
 
     @property
     def nvfp4(self) -> bool:
@@ -187,12 +189,14 @@ def _fits_marlin(quantisation: Quantisation) -> bool:
     return quantisation.bits in (4, 8) and quantisation.group in (-1, 32, 64, 128, None)
 
 
-def _read(found: Mapping[str, Any], source: str) -> Quantisation:
+def _read(found: Mapping[str, Any], source: str) -> Quantisation | None:
     method = str(found.get("quant_method") or found.get("quantization") or "").lower().replace("_tensors", "-tensors")
     algorithm = str(found.get("quant_algo") or "")
     if not method or method == "modelopt":
-        method = _modelopt(algorithm, found) or method or "modelopt"
-        return Quantisation(method, 4 if "FP4" in algorithm else 8, form=algorithm, weights="float", source=source)
+        method = _modelopt(algorithm, found) or ""
+        # Without an algorithm only the KV cache is quantised, or nothing is.
+        width = 4 if "FP4" in algorithm else 8
+        return Quantisation(method, width, form=algorithm, weights="float", source=source) if method else None
     if method == COMPRESSED:
         return _compressed(found, source)
     if method == "bitsandbytes":
@@ -209,6 +213,8 @@ def _read(found: Mapping[str, Any], source: str) -> Quantisation:
         "float" if "fp" in method else "int",
         zero_point=zero if isinstance(zero, bool) else None,
         source=source,
+        # `dynamic` of GPTQModel and `extra_config` of AutoRound give single layers other bits.
+        mixed=bool(found.get("dynamic") or found.get("extra_config")),
     )
 
 
@@ -227,6 +233,7 @@ def _compressed(found: Mapping[str, Any], source: str) -> Quantisation:
     groups = found.get("config_groups")
     schemes = [one for one in groups.values() if isinstance(one, dict)] if isinstance(groups, dict) else []
     scheme = schemes[0] if schemes else {}
+    widths = {part.get("num_bits") for one in schemes if isinstance(part := one.get("weights"), dict)}
     weights, inputs = (
         part if isinstance(part := scheme.get(key), dict) else {} for key in ("weights", "input_activations")
     )
@@ -239,6 +246,7 @@ def _compressed(found: Mapping[str, Any], source: str) -> Quantisation:
         _whole(inputs.get("num_bits")),
         form if isinstance(form, str) else "",
         source=source,
+        mixed=len(widths) > 1,
     )
 
 

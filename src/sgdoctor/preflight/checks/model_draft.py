@@ -85,7 +85,9 @@ def _named(situation: Situation, launch: Launch, draft: str, asked: Asked) -> It
 
 def _own(model: ModelFolder, algorithm: str, asked: Asked) -> Finding:
     where = asked.where(_ALGORITHM)
-    names = [name for shard in model.used_shards if shard.header is not None for name in shard.header.tensors]
+    # Of GLM-4 mixtures SGLang takes `mtp.safetensors` although the index lacks it (model_loader/weight_utils.py).
+    shards = model.shards if model.model_type.startswith("glm4_moe") else model.used_shards
+    names = [name for shard in shards if shard.header is not None for name in shard.header.tensors]
     if not names:
         return Finding(Status.SKIPPED, Text("the weights cannot be looked at", "无法检查权重"), where=where)
     layers = model.settings.get("num_hidden_layers")

@@ -1,5 +1,6 @@
 """Whether the model has a chat template, and one whose blocks close."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar, Final
@@ -17,7 +18,9 @@ _FLAG: Final = "--chat-template"
 _PATH: Final = "SGL810"
 _NONE: Final = "SGL811"
 _BROKEN: Final = "SGL813"
-_NO_CHAT: Final = ("--is-embedding",)
+_EMBEDS: Final = "--is-embedding"
+_NO_CHAT: Final = re.compile(r"\w*(?:Classification|RewardModel|EmbeddingModel|(?<!Chat)Model)")
+"""Classes that answer with numbers."""
 _ENDINGS: Final = (".jinja", ".jinja2", ".json", ".txt", ".j2")
 
 
@@ -36,7 +39,7 @@ class ModelTemplate:
         if given is not None:
             yield from _given(situation, asked, given)
             return
-        if model is None or any(asked.has(flag) for flag in _NO_CHAT):
+        if model is None or asked.has(_EMBEDS) or any(map(_NO_CHAT.fullmatch, model.architectures)):
             return
         if model.config is None and not any(not file.problem for file in model.gguf):
             return

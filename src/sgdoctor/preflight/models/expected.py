@@ -248,7 +248,7 @@ def _dimensions(kind: str, tensor: Tensor, quantisation: Quantisation | None) ->
     if len(tensor.shape) != 2:
         return None
     first, second = tensor.shape
-    bits = quantisation.bits if quantisation is not None else None
+    bits = quantisation.bits if quantisation is not None and not quantisation.mixed else None
     packs = 32 // bits if bits in (2, 4, 8) else None
     match kind, tensor.dtype:
         case "weight", dtype if dtype in _FLOATS or dtype == "I8":

@@ -44,6 +44,7 @@ def answer_for(
     more: Sequence[Change] = (),
     *,
     only: bool = False,
+    verdict: Verdict | None = None,
 ) -> Answer:
     """Everything there is to say about a target.
 
@@ -53,11 +54,13 @@ def answer_for(
         arguments: of the command line: ``choose``, ``set``, ``unset``, ``env``, ``version``.
         more: changes that are asked for beside those of ``arguments``.
         only: whether nothing but what was asked for and chosen is to be changed.
+        verdict: on the start that counts, where that is not the newest one of the log.
 
     Raises:
         UserError: something that was asked for cannot be.
     """
-    verdict = diagnose(target.log, base, redact=False)[-1] if target.log is not None else None
+    if verdict is None and target.log is not None:
+        verdict = diagnose(target.log, base, redact=False)[-1]
     facts = {name: fact.value for name, fact in verdict.facts.items()} if verdict is not None else {}
     document = target.document
     version = _version(arguments.version, facts, document.launch.image if document else None)

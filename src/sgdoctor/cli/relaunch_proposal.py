@@ -127,7 +127,26 @@ def propose(client: Client, name: str, base: "RuleBase", arguments: argparse.Nam
         if isinstance(document, AsDockerRun):
             inspection = document.inspection
         answer = answer_for(replace(target, name=inspection.name), base, wishes, more, only=only)
+    return proposal_of(client, inspection, answer, folder, accept_drift=arguments.accept_drift)
+
+
+def proposal_of(
+    client: Client, inspection: Inspection, answer: Answer, folder: Path, *, accept_drift: bool
+) -> Proposal:
+    """What a plan for a container comes to.
+
+    Args:
+        client: of the engine.
+        inspection: the container, as the plan was made from it.
+        answer: with the plan.
+        folder: that the files of the plan are written into.
+        accept_drift: whether it does not matter that Compose would change more than the plan.
+
+    Raises:
+        UserError: the engine does not answer.
+    """
     status = (inspection.data.get("State") or {}).get("Status")
+    identity = str(inspection.data["Id"])
     proposal = Proposal(
         container=inspection.name,
         id=identity,
@@ -137,7 +156,7 @@ def propose(client: Client, name: str, base: "RuleBase", arguments: argparse.Nam
         start=expected_start(answer, inspection),
         folder=folder,
     )
-    why = _refused(client, proposal, accept_drift=arguments.accept_drift)
+    why = _refused(client, proposal, accept_drift=accept_drift)
     if why is not None:
         return replace(proposal, refused=why)
     return replace(proposal, lost=_leaves(left_behind(client, identity)))

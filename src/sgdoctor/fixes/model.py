@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.engines.sglang.memory.prediction import Prediction
+from sgdoctor.fixes.memory.solution import Interval
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Document, FlagTable, Launch, Problem
 from sgdoctor.texts import Text
@@ -93,6 +94,7 @@ class Plan:
         safety: of the whole: that of its least safe step.
         predicted_before: what becomes of the memory as it is; None if it cannot be computed.
         predicted: what becomes of it with all changes.
+        interval: of the memory fraction with all changes; None if it cannot be computed or has no say.
         alternatives: other ways to the same end, and what contradicts a step.
         left: what cannot be done here.
         warnings: what stays true with all of this.
@@ -108,6 +110,7 @@ class Plan:
     safety: str = "safe"
     predicted_before: Prediction | None = None
     predicted: Prediction | None = None
+    interval: Interval | None = None
     alternatives: tuple[Step, ...] = ()
     left: tuple[Left, ...] = ()
     warnings: tuple[Text, ...] = ()

@@ -25,6 +25,7 @@ from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches
 from sgdoctor.fixes.predictions import predicted_steps
 from sgdoctor.fixes.solving import Solver
 from sgdoctor.fixes.steps import Remedy, check_chosen, is_chosen, remedies_of, remedy_of
+from sgdoctor.launch.amended import subject
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.flag_edits import flag_edits, given_flags, with_edits
 from sgdoctor.launch.model import Document, EditState, FlagTable, Launch, Problem
@@ -215,7 +216,7 @@ class _Maker:
     def _goes(self, step: Step) -> bool:
         """Whether a step contradicts none before it, and leads to no complaint of the engine that is not there now."""
         fresh = self._fresh(step)
-        if any(self._key(change) in self._taken for change in fresh):
+        if any(subject(change, self._known.flags) in self._taken for change in fresh):
             return False
         launch = changed(self.launch, fresh, self._known.flags)
         return _complaints(self._known.check(launch)) <= self._wrong
@@ -225,7 +226,7 @@ class _Maker:
         # Two patches at start-up are one file: the second one changes nothing more in the launch.
         if fresh or step.id in self._known.patches.plans:
             self.steps.append(replace(step, changes=fresh))
-            self._taken |= {self._key(change): change for change in fresh}
+            self._taken |= {subject(change, self._known.flags): change for change in fresh}
             self.launch = changed(self.launch, fresh, self._known.flags)
 
     def offer(self, steps: Iterable[Step]) -> None:
@@ -238,14 +239,7 @@ class _Maker:
 
     def _fresh(self, step: Step) -> tuple[Change, ...]:
         """The changes of a step that are not made yet."""
-        return tuple(change for change in step.changes if self._taken.get(self._key(change)) != change)
-
-    def _key(self, change: Change) -> tuple[str, str]:
-        """What a change is about: two changes with the same key contradict each other unless they are equal."""
-        family = change.kind.partition(".")[0]
-        if family == "flag":
-            return family, self._known.flags.canonical(change.name)
-        return (family, change.name) if family == "env" else (change.kind, change.name)
+        return tuple(change for change in step.changes if self._taken.get(subject(change, self._known.flags)) != change)
 
 
 def as_meant(document: Document, problems: Iterable[Problem], flags: FlagTable) -> Launch:
@@ -324,6 +318,7 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
         safety=max((step.safety for step in steps), key=_SAFETY.index, default="safe"),
         predicted_before=maker.before.now if maker.before else None,
         predicted=solved.now if solved else None,
+        interval=solved.interval if solved else None,
         alternatives=tuple(maker.alternatives),
         left=tuple(left),
         warnings=tuple(warned.text for warned in solved.warnings) if solved else (),

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from sgdoctor.engines.sglang.flags.schemas import versions
+from sgdoctor.engines.sglang.memory.predict import Start, predict
+from sgdoctor.engines.sglang.memory.settings import settings_of_flags
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.memory.solution import Outcome
 from sgdoctor.fixes.model import WrittenFile
@@ -140,7 +142,11 @@ def _flags_of(situation: Situation, argv: Sequence[str]) -> dict[str, str | None
 
 
 def _settled(situation: Situation, use: Use) -> dict[str, str | None]:
-    """The flags with numbers that the memory really allows."""
+    """The flags with numbers that the memory really allows.
+
+    Raises:
+        UserError: the model does not fit the card.
+    """
     assert situation.launch is not None
     flags = _flags_of(situation, situation.launch.argv)
     found = forecast(situation)
@@ -153,11 +159,20 @@ def _settled(situation: Situation, use: Use) -> dict[str, str | None]:
         en, zh = (why.en, why.zh) if why is not None else ("this model does not fit the card", "此模型无法装入该显卡")
         raise UserError(f"no compose file: {en}", f"未生成 compose 文件：{zh}")
     flags[_FRACTION] = f"{solution.fraction or best.fraction:.2f}"
+    larger = next((cut for cut in solution.cuts if {change.name for change in cut.changes} == {_FRACTION}), None)
+    if larger is not None:  # the context that is wanted costs nothing but memory that would stay free
+        flags[_FRACTION] = larger.changes[0].value
+    return _within(flags, found.start, use)
+
+
+def _within(flags: dict[str, str | None], start: Start, use: Use) -> dict[str, str | None]:
+    """The flags with a context and a number of requests that the caches hold at the fraction that was chosen."""
+    then = predict(start.under(settings_of_flags(flags)))
     asked = int(flags.get(_CONTEXT) or 0)
-    if best.kv_tokens is not None and best.kv_tokens < asked:
-        flags[_CONTEXT] = str(max(best.kv_tokens // _PAGE * _PAGE, _PAGE))
-    if use.requests is not None and best.max_running_requests:
-        flags[_REQUESTS] = str(min(use.requests, best.max_running_requests))
+    if then.kv_tokens is not None and then.kv_tokens < asked:
+        flags[_CONTEXT] = str(max(then.kv_tokens // _PAGE * _PAGE, _PAGE))
+    if use.requests is not None and then.max_running_requests:
+        flags[_REQUESTS] = str(min(use.requests, then.max_running_requests))
     return flags
 
 

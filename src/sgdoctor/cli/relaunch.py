@@ -115,7 +115,7 @@ def _relaunch(client: "Client", base: "RuleBase", arguments: argparse.Namespace,
         return show.closed(2, words(lang, "refused", name=proposal.container, why=why))
     if arguments.dry_run:
         return show.closed(0, words(lang, "dry_run", name=proposal.container))
-    if not show.agreed(proposal.container, stops=proposal.runs):
+    if not show.agreed(proposal.container, stops=proposal.serves):
         return show.closed(0, words(lang, "not_agreed", name=proposal.container))
     return _carried_out(client, proposal, base, show)
 

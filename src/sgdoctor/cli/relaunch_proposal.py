@@ -14,7 +14,7 @@ from sgdoctor.cli.relaunch_texts import words
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.launches import container_document
 from sgdoctor.containers.spool import state_dir
-from sgdoctor.diagnosis.model import Verdict
+from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Answer
 from sgdoctor.launch.change import KINDS, Change
@@ -82,6 +82,12 @@ class Proposal:
     def changes(self) -> tuple[Change, ...]:
         """Of the plan."""
         return self.answer.plan.changes
+
+    @property
+    def serves(self) -> bool:
+        """Whether somebody would miss it while it is down, as far as its log tells."""
+        verdict = self.answer.verdict
+        return self.runs and (verdict is None or verdict.state not in (State.FAILED, State.UNDETERMINED))
 
     @property
     def through_compose(self) -> bool:
@@ -159,7 +165,8 @@ def proposal_of(
     why = _refused(client, proposal, accept_drift=accept_drift)
     if why is not None:
         return replace(proposal, refused=why)
-    return replace(proposal, lost=_leaves(left_behind(client, identity)))
+    mounted = [str(mount.get("Destination")) for mount in inspection.data.get("Mounts") or ()]
+    return replace(proposal, lost=lost_paths(left_behind(client, identity), mounted))
 
 
 def full_image(given: str, now: str) -> str:
@@ -299,14 +306,17 @@ def _fact(verdict: Verdict | None, name: str) -> Any:
     return None if fact is None else fact.value
 
 
-def _leaves(paths: Sequence[str]) -> tuple[str, ...]:
-    """Paths that no other one lies in: a folder is listed for each change below it."""
-    there = sorted(paths)
-    return tuple(
-        path
-        for path, following in zip(there, [*there[1:], ""], strict=True)
-        if not following.startswith(f"{path.rstrip('/')}/")
-    )
+def lost_paths(changed: Sequence[str], mounted: Sequence[str]) -> tuple[str, ...]:
+    """What is only in the container: a folder is listed for each change below it, and for each mount.
+
+    Args:
+        changed: paths that are not as in the image.
+        mounted: paths that something is mounted at.
+    """
+    there = sorted(changed)
+    followed = zip(there, [*there[1:], ""], strict=True)
+    leaves = (path for path, following in followed if not following.startswith(f"{path.rstrip('/')}/"))
+    return tuple(path for path in leaves if not any(f"{at}/".startswith(f"{path}/") for at in mounted))
 
 
 def _text(key: str, **values: Any) -> Text:

@@ -42,14 +42,15 @@ class _Sheet(Canvas):
         proposal = self._proposal
         self.blank()
         self.line(Styled(self._words("head", name=proposal.container, id=proposal.id[:_SHORT_ID]), style="bold"), 2)
-        self.line(Styled(self._words("state.running" if proposal.runs else "state.stopped")), 4)
+        state = "running" if proposal.serves else "failing" if proposal.runs else "stopped"
+        self.line(Styled(self._words(f"state.{state}")), 4)
         if proposal.refused is not None:
             self._by_hand()
             return
         if (origin := proposal.inspection.compose) is not None:
             files = ", ".join(origin.config_files)
             self.line(Styled(self._words("through_compose", files=files, service=origin.service)), 4)
-        self.line(Styled(self._words("down" if proposal.runs else "start", **start_words(proposal, self.lang))), 4)
+        self.line(Styled(self._words("down" if proposal.serves else "start", **start_words(proposal, self.lang))), 4)
         if proposal.answer.plan.files:
             paths = ", ".join(str(proposal.folder / file.path) for file in proposal.answer.plan.files)
             self.line(Styled(self._words("files", paths=paths)), 4)

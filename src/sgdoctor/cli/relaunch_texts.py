@@ -71,6 +71,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     # Before
     "head": ("Relaunch of {name} ({id})", "重启 {name}（{id}）"),
     "state.running": ("It runs.", "容器正在运行。"),
+    "state.failing": ("It does not serve: its newest start has failed.", "它没有提供服务：最近一次启动已失败。"),
     "state.stopped": ("It does not run.", "容器未在运行。"),
     "through_compose": (
         "Through {files}, service {service}: the file is edited, then Compose makes the container anew.",

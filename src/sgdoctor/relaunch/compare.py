@@ -163,6 +163,9 @@ def _fields(path: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> I
 
 def _entries(field: str, wanted: Sequence[Any], found: Sequence[Any]) -> Iterator[Difference]:
     """Of lists whose order means nothing."""
+    if field == "HostConfig.Binds":
+        # An anonymous volume, which has a name by now: compared by what is really mounted.
+        wanted, found = ([one for one in binds if read_volume(str(one)).source] for binds in (wanted, found))
     before, after = [_key(field, one) for one in wanted], [_key(field, one) for one in found]
     missing = [one for one, key in zip(wanted, before, strict=True) if key not in after]
     extra = [one for one, key in zip(found, after, strict=True) if key not in before]

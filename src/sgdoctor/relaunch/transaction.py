@@ -7,14 +7,11 @@ compared while the old one still serves, the old one is only renamed, and never 
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from sgdoctor.containers.client import RefusedError
-from sgdoctor.containers.transport import UnreachableError
 from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.errors import UserError
 from sgdoctor.launch.inspection.reading import mapping
@@ -24,49 +21,28 @@ from sgdoctor.relaunch.engine import LABEL, NO_POLICY, Engine
 from sgdoctor.relaunch.journal import Journal
 from sgdoctor.relaunch.model import (
     Ending,
-    NotReady,
     Outcome,
     Patience,
-    Progress,
     Readiness,
     Step,
     StepState,
     Watcher,
 )
 from sgdoctor.relaunch.saving import Attachment, Saved, save_log
+from sgdoctor.relaunch.steps import FailedError, Steps, name_of, runs
 from sgdoctor.texts import Text
 
-_POLL: Final = 0.1
+_POLL: Final = 0.05
 _GONE_SECONDS: Final = 30.0
-_TRIES: Final = 3
 # So long an engine may still be making a container for somebody who was killed while asking for it.
 _CREATING_SECONDS: Final = 2.0
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
-_RUNNING: Final = frozenset({"running", "restarting", "paused"})
 _RESTORED: Final = "-restored"
 
 
-class _FailedError(Exception):
-    """A step did not work out; ``reason`` goes to the user."""
-
-    def __init__(self, reason: Text, verdict: Verdict | None = None) -> None:
-        super().__init__(reason.en)
-        self.reason = reason
-        self.verdict = verdict
-
-
-class Transaction:
-    """One relaunch, from its journal.
-
-    Args:
-        engine: of the containers.
-        journal: open.
-        readiness: knows when the new server serves.
-        patience: how long is waited.
-        watcher: told of each step, once it is in the journal.
-        root: stands for the state folder of sgdoctor.
-    """
+class Transaction(Steps):
+    """One relaunch, from its journal; arguments as of ``Steps``."""
 
     def __init__(
         self,
@@ -78,36 +54,11 @@ class Transaction:
         watcher: Watcher,
         root: Path | None = None,
     ) -> None:
-        self._engine = engine
-        self._journal = journal
-        self._intent = journal.intent
-        self._readiness = readiness
-        self._patience = patience
-        self._watcher = watcher
-        self._root = root
+        super().__init__(engine, journal, readiness=readiness, patience=patience, watcher=watcher, root=root)
         self._attached: Attachment | None = None
         self._refused = ""
-        self._notes: list[Text] = []
 
     # ------------------------------------------------------------ on
-
-    def forward(self) -> Outcome:
-        """Everything that is left to be done; after a failure the way back."""
-        try:
-            self._go()
-        except _FailedError as failure:
-            return self.back(failure.reason, failure.verdict)
-        except KeyboardInterrupt:
-            return self.back(texts.STOPPED_BY_USER)
-        except UserError as error:
-            if isinstance(error, UnreachableError) and self._journal.begun(Step.SETTLE):
-                # It serves. Only the last touch is missing.
-                return self._open(error.message)
-            return self.back(error.message)
-        except OSError as error:
-            return self.back(texts.journal_unwritable(error.strerror or str(error)))
-        new = self._find_new() or {}
-        return self._finish(Outcome(Ending.DONE, container=str(new.get("Id") or ""), notes=tuple(self._notes)))
 
     def _go(self) -> None:
         held = self._journal.begun(Step.HOLD)
@@ -143,13 +94,13 @@ class Transaction:
                 return made[0]
             raise self._not_created(error, name) from None
 
-    def _not_created(self, error: RefusedError, name: str) -> _FailedError:
+    def _not_created(self, error: RefusedError, name: str) -> FailedError:
         image = str(self._intent.body.get("Image") or self._intent.original.get("Image") or "")
         if error.status == _NOT_FOUND and "image" in error.reason.lower():
-            return _FailedError(texts.image_gone(image, error.reason))
+            return FailedError(texts.image_gone(image, error.reason))
         if error.status == _CONFLICT:
-            return _FailedError(texts.name_taken(name, error.reason))
-        return _FailedError(error.message)
+            return FailedError(texts.name_taken(name, error.reason))
+        return FailedError(error.message)
 
     def _connect(self, container: str, connects: tuple[tuple[str, Mapping[str, Any]], ...]) -> None:
         if not connects:
@@ -162,16 +113,16 @@ class Transaction:
     def _compare(self) -> None:
         old = self._old()
         if old is None:
-            raise _FailedError(texts.old_gone(self._intent.container))
+            raise FailedError(texts.old_gone(self._intent.container))
         if changed := same_settings(self._intent.old, old):
-            raise _FailedError(texts.changed_meanwhile(self._intent.container, changed))
+            raise FailedError(texts.changed_meanwhile(self._intent.container, changed))
         if self._intent.adopt:
             return
         new = self._new()
         image = self._engine.client.image_data(str(new["Image"]))
         found = differences(self._intent.body, self._intent.connects, image, new)
         if lost := [one for one in found if one.is_loss]:
-            raise _FailedError(texts.lost(lost))
+            raise FailedError(texts.lost(lost))
         if found:
             self._notes.append(texts.added(found))
 
@@ -186,7 +137,7 @@ class Transaction:
     def _stop(self) -> None:
         intent = self._intent
         old = self._old()
-        if old is not None and _runs(old):
+        if old is not None and runs(old):
             own = mapping(old.get("Config")).get("StopTimeout") or 0
             try:
                 self._engine.stop(intent.old_id, max(self._patience.stop, own))
@@ -198,18 +149,18 @@ class Transaction:
             return
         old = self._old()
         if old is None and not intent.removes_itself:
-            raise _FailedError(texts.old_gone(intent.container))
-        if old is not None and _runs(old):
-            raise _FailedError(texts.OLD_RUNS)
+            raise FailedError(texts.old_gone(intent.container))
+        if old is not None and runs(old):
+            raise FailedError(texts.OLD_RUNS)
 
     def _step_aside(self) -> None:
         old = self._old()
-        if old is not None and _name(old) != self._intent.aside:
+        if old is not None and name_of(old) != self._intent.aside:
             self._rename(self._intent.old_id, self._intent.aside)
 
     def _take_name(self) -> None:
         new = self._new()
-        if _name(new) != self._intent.container:
+        if name_of(new) != self._intent.container:
             self._rename(str(new["Id"]), self._intent.container)
 
     def _rename(self, container: str, name: str) -> None:
@@ -217,15 +168,15 @@ class Transaction:
             self._engine.rename(container, name)
         except RefusedError as error:
             if error.status == _CONFLICT:
-                raise _FailedError(texts.name_taken(name, error.reason)) from None
+                raise FailedError(texts.name_taken(name, error.reason)) from None
             raise
 
     def _start(self) -> None:
         old = self._old()
-        if old is not None and _runs(old):
-            raise _FailedError(texts.OLD_RUNS)
+        if old is not None and runs(old):
+            raise FailedError(texts.OLD_RUNS)
         new = self._new()
-        if _runs(new):
+        if runs(new):
             return
         look = self._engine.client.inspect(str(new["Id"]))
         if mapping(new.get("HostConfig")).get("AutoRemove") and look is not None and self._attached is None:
@@ -235,18 +186,6 @@ class Transaction:
         except RefusedError as error:
             self._refused = error.reason
             raise
-
-    def _ready(self) -> None:
-        answer = self._readiness.wait(str(self._new()["Id"]), self._tell_ready)
-        if isinstance(answer, NotReady):
-            raise _FailedError(answer.reason, answer.verdict)
-        if not _runs(self._new()):
-            raise _FailedError(texts.DIED_AT_ONCE)
-        if answer.note is not None:
-            self._notes.append(answer.note)
-
-    def _tell_ready(self, note: Text) -> None:
-        self._watcher(Progress(Step.READY, StepState.BEGUN, datetime.now(UTC), note))
 
     def _settle(self) -> None:
         wanted = self._intent.policy
@@ -259,12 +198,7 @@ class Transaction:
     # ------------------------------------------------------------ back
 
     def back(self, reason: Text, verdict: Verdict | None = None) -> Outcome:
-        """Everything as it was before.
-
-        Args:
-            reason: why.
-            verdict: on the start that failed.
-        """
+        """Everything as it was before; see ``Steps.back``."""
         saved = Saved(None, None)
 
         def save() -> dict[str, str]:
@@ -278,13 +212,13 @@ class Transaction:
             self._do(Step.REMOVE, self._remove_new)
             try:
                 self._do(Step.GIVE_NAME_BACK, self._give_name_back)
-            except _FailedError as failure:
+            except FailedError as failure:
                 # Somebody has its name. That it serves comes first.
                 nameless = failure.reason
             self._do(Step.RESTORE_POLICY, self._restore_policy)
             self._do(Step.RESTART_OLD, self._restart_old)
-        except (_FailedError, UserError) as error:
-            why = error.reason if isinstance(error, _FailedError) else error.message
+        except (FailedError, UserError) as error:
+            why = error.reason if isinstance(error, FailedError) else error.message
             return self._open(texts.still_open(reason, nameless or why), verdict or saved.verdict)
         if nameless is not None:
             return self._open(texts.still_open(reason, nameless), verdict or saved.verdict)
@@ -334,9 +268,9 @@ class Transaction:
             return
         if _policy(data).get("Name") not in ("no", ""):
             self._engine.set_policy(new, NO_POLICY)
-        if _runs(data):
+        if runs(data):
             self._engine.stop(new, self._patience.stop)
-        if _name(data) != self._intent.beside:
+        if name_of(data) != self._intent.beside:
             self._rename(new, self._intent.beside)
 
     def _give_name_back(self) -> dict[str, str]:
@@ -344,7 +278,7 @@ class Transaction:
         old = self._place_of_old()
         if old is None:
             return self._restore() if self._journal.begun(Step.STOP) else {}
-        if _name(old) != intent.container:
+        if name_of(old) != intent.container:
             self._rename(str(old["Id"]), intent.container)
         return {}
 
@@ -362,17 +296,14 @@ class Transaction:
 
     def _restart_old(self) -> None:
         old = self._place_of_old()
-        if old is None or not self._intent.ran or _runs(old):
+        if old is None or not self._intent.ran or runs(old):
             return
         new = self._find_new()
-        if new is not None and _runs(new):
-            raise _FailedError(texts.NEW_RUNS)
+        if new is not None and runs(new):
+            raise FailedError(texts.NEW_RUNS)
         self._engine.start(str(old["Id"]))
 
     # ------------------------------------------------------------ what is there
-
-    def _old(self) -> dict[str, Any] | None:
-        return self._engine.inspect(self._intent.old_id)
 
     def _place_of_old(self) -> dict[str, Any] | None:
         """The old container, or what was made in its place."""
@@ -383,12 +314,6 @@ class Transaction:
             return self._engine.inspect(self._intent.adopt)
         return self._known("new", self._journal.id)
 
-    def _new(self) -> dict[str, Any]:
-        new = self._find_new()
-        if new is None:
-            raise _FailedError(texts.NEW_GONE)
-        return new
-
     def _known(self, name: str, label: str) -> dict[str, Any] | None:
         """A container that was made: by its id, or by its label if the answer that told its id was lost."""
         known = self._journal.known.get(name)
@@ -397,81 +322,12 @@ class Transaction:
             data = self._engine.inspect(made[0])
         return data
 
-    # ------------------------------------------------------------ steps and their journal
-
-    def _do(
-        self, step: Step, act: Callable[[], Mapping[str, str] | None], known: Mapping[str, str] | None = None
-    ) -> None:
-        """Take a step, again if the engine went away in the middle of it."""
-        self._note(step, StepState.BEGUN, known=known)
-        for tries_left in reversed(range(_TRIES)):
-            try:
-                learned = act()
-                break
-            except UnreachableError as error:
-                if not tries_left or not self._engine_returns():
-                    self._note(step, StepState.FAILED, error.message, known={"lost": step})
-                    raise
-            except UserError as error:
-                self._note(step, StepState.FAILED, error.message)
-                raise
-            except _FailedError as failure:
-                self._note(step, StepState.FAILED, failure.reason)
-                raise
-        self._note(step, StepState.DONE, known=learned)
-
-    def _note(
-        self, step: Step, state: StepState, note: Text | None = None, *, known: Mapping[str, str] | None = None
-    ) -> None:
-        progress = Progress(step, state, datetime.now(UTC), note)
-        learned = dict(known or {})
-        going_back = "back" in {**self._journal.known, **learned}
-        try:
-            self._journal.note(progress, **learned)
-        except OSError:
-            # Forward nothing is done that is not in the journal. The way back is taken even without it.
-            if not going_back and state is not StepState.FAILED:
-                raise
-            self._journal.known |= learned
-        self._watcher(progress)
-
-    def _engine_returns(self) -> bool:
-        limit = time.monotonic() + self._patience.engine
-        while True:
-            with suppress(UnreachableError):
-                self._engine.inspect(self._intent.old_id)
-                return True
-            if time.monotonic() >= limit:
-                return False
-            time.sleep(_POLL)
-
     def _until(self, done: Callable[[], bool]) -> None:
         """Wait for the engine to finish removing a container, whose name is taken so long."""
         limit = time.monotonic() + _GONE_SECONDS
         while not done() and time.monotonic() < limit:
             time.sleep(_POLL)
 
-    def _finish(self, outcome: Outcome) -> Outcome:
-        try:
-            self._journal.finish(outcome)
-        except OSError as error:
-            return self._open(texts.journal_unwritable(error.strerror or str(error)), outcome.verdict)
-        return replace(outcome, journal=self._journal.id)
-
-    def _open(self, reason: Text, verdict: Verdict | None = None) -> Outcome:
-        known = self._journal.known
-        return Outcome(
-            Ending.OPEN, self._journal.id, known.get("new", ""), reason, known.get("log"), verdict, tuple(self._notes)
-        )
-
-
-def _name(data: Mapping[str, Any]) -> str:
-    return str(data.get("Name") or "").lstrip("/")
-
 
 def _policy(data: Mapping[str, Any]) -> Mapping[str, Any]:
     return mapping(mapping(data.get("HostConfig")).get("RestartPolicy"))
-
-
-def _runs(data: Mapping[str, Any]) -> bool:
-    return str(mapping(data.get("State")).get("Status") or "") in _RUNNING

@@ -239,7 +239,8 @@ def _anonymous_volumes(making: _Making) -> dict[str, Mapping[str, Any]]:
 
     Asked for again by the same words, they would be new and empty.
     """
-    named = {read_volume(bind).target for bind in words(making.host.get("Binds"))}
+    binds = [read_volume(bind) for bind in words(making.host.get("Binds"))]
+    named = {mount.target for mount in binds if mount.source}
     named |= {str(mount.get("Target")) for mount in making.host.get("Mounts") or () if mount.get("Source")}
     return {
         str(mount["Destination"]): mount
@@ -256,7 +257,9 @@ def _binds(making: _Making, name: str, value: Any) -> Any:
         for target, mount in making.pinned.items()
         if target not in mounted
     ]
-    return [*words(value), *pins] or value
+    # docker-py writes an anonymous volume here as well, by its place alone.
+    kept = [bind for bind in words(value) if read_volume(bind).source or read_volume(bind).target not in making.pinned]
+    return [*kept, *pins] or value
 
 
 def _mounts(making: _Making, name: str, value: Any) -> Any:

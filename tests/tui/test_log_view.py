@@ -599,15 +599,88 @@ def test_what_is_folded_away_is_copied_too() -> None:
     driven(crashed(), do)
 
 
-def test_lines_are_selected_with_the_mouse() -> None:
+async def drag(app: PaneApp, pilot: Pilot[None], start: tuple[int, int], end: tuple[int, int]) -> None:
+    await pilot.mouse_down(app.pane.view, offset=start)
+    await pilot.hover(app.pane.view, offset=end)
+    await pilot.mouse_up(app.pane.view, offset=end)
+
+
+def test_lines_are_selected_with_the_mouse_from_their_numbers_on() -> None:
     async def do(app: PaneApp, pilot: Pilot[None]) -> None:
-        await pilot.mouse_down(app.pane.view, offset=(10, 2))
-        await pilot.hover(app.pane.view, offset=(10, 5))
-        await pilot.mouse_up(app.pane.view, offset=(10, 5))
+        await drag(app, pilot, (4, 2), (10, 5))
         assert app.pane.view.selected == (93, 96)
         await pilot.press("ctrl+c")
         assert app.clipboard == "line 93\nline 94\nline 95\nline 96"
         assert app.pane.view.selected is None
+
+    driven(numbered(100), do)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "copied"),
+    [
+        ((7, 0), (10, 0), "line"),
+        ((10, 0), (7, 0), "line"),
+        ((12, 0), (40, 0), "91"),
+        ((12, 0), (10, 2), "91\nline 92\nline"),
+        ((10, 2), (12, 0), "91\nline 92\nline"),
+    ],
+)
+def test_text_is_selected_with_the_mouse(start: tuple[int, int], end: tuple[int, int], copied: str) -> None:
+    async def do(app: PaneApp, pilot: Pilot[None]) -> None:
+        await drag(app, pilot, start, end)
+        await pilot.press("y")
+        assert app.clipboard == copied
+        await pilot.press("escape", "y")
+        assert app.clipboard == f"line {91 + end[1]}"
+
+    driven(numbered(100), do)
+
+
+def test_selected_text_of_wide_characters_wrapped_rows_and_other_columns() -> None:
+    lines = MemoryLines(["显存不足：需要 3.5 GiB", "x" * 60 + " ValueError", "export HF_TOKEN=hf_abcdefghijklmnopqrst"])
+
+    async def do(app: PaneApp, pilot: Pilot[None]) -> None:
+        await drag(app, pilot, (7, 0), (13, 0))
+        await pilot.press("y")
+        assert app.clipboard == "显存不足"
+        await drag(app, pilot, (7, 2), (40, 2))
+        await pilot.press("y")
+        assert app.clipboard == "export HF_TOKEN=hf_***"
+        await pilot.press("right", "right")
+        await drag(app, pilot, (7 + 61 - 16, 1), (7 + 63 - 16, 1))
+        await pilot.press("y")
+        assert app.clipboard == "Val"
+        await pilot.press("w")
+        await drag(app, pilot, (7 + 61 - 50, 2), (56, 2))
+        await pilot.press("y")
+        assert app.clipboard == "ValueError"
+
+    driven(lines, do)
+
+
+def test_a_part_of_a_fold_is_copied_as_it_stands_there_and_whole_folds_with_all_lines() -> None:
+    async def do(app: PaneApp, pilot: Pilot[None]) -> None:
+        app.pane.jump_to(4)
+        await pilot.pause()
+        head = next(y for y, row in enumerate(app.rows()) if row.lstrip("▶✖ ").startswith("4 "))
+        await drag(app, pilot, (7, head), (11, head))
+        assert app.pane.view.selected_text() == ("Trace", 1, 1)
+        await drag(app, pilot, (7, head - 1), (7, head + 1))
+        texts = app.pane.view.selected_text()[0].splitlines()
+        assert [app.pane.view.lines.text(number) for number in (6, 8, 9, 10)] == texts[-4:]
+
+    driven(crashed(), do)
+
+
+def test_selected_text_is_seen() -> None:
+    async def do(app: PaneApp, pilot: Pilot[None]) -> None:
+        await drag(app, pilot, (8, 1), (9, 1))
+        row = list(app.pane.view.render_line(1))
+        assert [segment.text for segment in row][3:6] == ["l", "in", "e 92"]
+        assert row[3].style != row[4].style
+        assert row[3].style == row[5].style
+        assert app.pane.view.render_line(1).cell_length == app.pane.view.render_line(2).cell_length
 
     driven(numbered(100), do)
 

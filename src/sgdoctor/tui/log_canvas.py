@@ -232,6 +232,7 @@ class LogCanvas(LogPaper):
 
     def _retell(self) -> None:
         """Lines read differently now."""
+        self.parts = None
         top = self._top()
         self._texts.clear()
         self._sheet.renew()

@@ -5,8 +5,10 @@ from typing import Final
 from textual import events
 
 from sgdoctor.report.redact import Redactor, redact
+from sgdoctor.tui.log_artist import gutter_width
 from sgdoctor.tui.log_canvas import LogCanvas
 from sgdoctor.tui.log_filter import fold_members
+from sgdoctor.tui.log_paper import WHOLE
 from sgdoctor.tui.log_words import count_log, say_log
 from sgdoctor.watching.model import LineKind, Lines
 
@@ -29,6 +31,8 @@ class LogCursor(LogCanvas):
         super().__init__(lines, lang=lang, hide=hide, id=id)
         self._dragging = False
         self._dragged = False
+        self._pressed: tuple[int, int | None] = (0, None)
+        """Where the button was pressed: the line, and the character if it was in the text."""
 
     # ------------------------------------------------------------ moving
 
@@ -46,6 +50,7 @@ class LogCursor(LogCanvas):
         """Moves the cursor and selects what it passes."""
         if self.count:
             self.following = False
+            self.parts = None
             self.selected_from = self.selected_from or self.cursor
             self._move(step)
 
@@ -167,7 +172,7 @@ class LogCursor(LogCanvas):
     # ------------------------------------------------------------ copying
 
     def selected_text(self) -> tuple[str, int, int]:
-        """The selected lines, else the one under the cursor; how many, and out of how many."""
+        """The selected lines or text, else the line under the cursor; how many lines, and out of how many."""
         rows = self._shown.rows
         first, last = self.selected or (self.cursor, self.cursor)
         if not self.count or not first:
@@ -176,15 +181,22 @@ class LogCursor(LogCanvas):
         for index in range(rows.index(first), min(rows.index(last), self.count - 1) + 1):
             number = rows.line(index)
             numbers.append(number)
-            if not self._is_open(number) and self.lines.mark(number).kind is LineKind.TRACEBACK_HEAD:
+            is_head = self.lines.mark(number).kind is LineKind.TRACEBACK_HEAD
+            if is_head and not self._is_open(number) and self.marked(number) in (WHOLE, None):
                 # What is folded away is part of what one sees.
                 numbers += fold_members(self.lines, number)
             if len(numbers) > COPY_MOST:
                 break
         numbers.sort()
         total = max(len(numbers), rows.index(last) - rows.index(first) + 1)
-        text = "\n".join(self._texts.read(number) for number in numbers[:COPY_MOST])
+        text = "\n".join(self._selected_of(number) for number in numbers[:COPY_MOST])
         return text, min(len(numbers), COPY_MOST), total
+
+    def _selected_of(self, number: int) -> str:
+        marked = self.marked(number)
+        if marked is None or marked == WHOLE:
+            return self._texts.read(number)
+        return self._sheet.cells(number).text[marked]
 
     def action_copy_lines(self) -> None:
         """Copies the selected lines through the terminal."""
@@ -194,6 +206,8 @@ class LogCursor(LogCanvas):
         self.app.copy_to_clipboard(text)
         if taken < total:
             self.notify(say_log(self.lang, "copied.cut", count=taken, total=total))
+        elif self.selected_from and self.parts:
+            self.notify(say_log(self.lang, "copied.part"))
         else:
             self.notify(count_log(self.lang, "copied", taken))
 
@@ -206,7 +220,7 @@ class LogCursor(LogCanvas):
     # ------------------------------------------------------------ mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """The line under the mouse becomes the cursor; with shift it ends the selection."""
+        """The line under the mouse becomes the cursor; with shift it ends the selection, of whole lines."""
         if event.button != 1 or event.x >= self._width or not self.count:
             return
         self.focus()
@@ -214,22 +228,27 @@ class LogCursor(LogCanvas):
         self.following = False
         number = self._line_at(event.y)
         self.selected_from = (self.selected_from or self.cursor) if event.shift else 0
-        self.cursor = number
+        self.cursor, self.parts = number, None
+        self._pressed = (number, None if event.shift else self._character_at(event.x, event.y))
         self._dragging, self._dragged = True, event.shift
         self.capture_mouse()
         self.refresh()
         self.post_message(self.Changed())
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Selects lines; beyond the edge the log scrolls."""
+        """Selects text, or whole lines from their numbers on; beyond the edge the log scrolls."""
         if not self._dragging or not self.count:
             return
         if event.y < 0 or event.y >= self._page:
             self._scroll(self.scroll_offset.y + (-1 if event.y < 0 else 1))
-        number = self._line_at(max(0, min(event.y, self._page - 1)))
-        if number != self.cursor:
-            self.selected_from = self.selected_from or self.cursor
-            self.cursor = number
+        y = max(0, min(event.y, self._page - 1))
+        number = self._line_at(y)
+        line, character = self._pressed
+        parts = None if character is None else (character, self._character_at(event.x, y) or 0)
+        moved = number != line or (parts is not None and parts[0] != parts[1])
+        if (moved or self._dragged) and (number, parts) != (self.cursor, self.parts):
+            self.selected_from = self.selected_from or line
+            self.cursor, self.parts = number, parts
             self._dragged = True
             self.refresh()
             self.post_message(self.Changed())
@@ -255,6 +274,18 @@ class LogCursor(LogCanvas):
         event.stop()
         event.prevent_default()
         self.action_sideways(1)
+
+    def _character_at(self, x: int, y: int) -> int | None:
+        """Which character of its line stands there; None in front of the text."""
+        left = x - gutter_width(self._digits)
+        index, part = self._sheet.locate(self.scroll_offset.y + y)
+        if left < 0 or index >= self.count:
+            return None
+        cells = self._sheet.cells(self._shown.rows.line(index))
+        if not self.wrapping:
+            return cells.index(self.column + left)
+        starts = cells.rows(self._room)
+        return cells.index(cells.column(starts[min(part, len(starts) - 1)]) + left)
 
     def _line_at(self, y: int) -> int:
         index, _ = self._sheet.locate(self.scroll_offset.y + y)

@@ -11,6 +11,7 @@ from textual.strip import Strip
 
 from sgdoctor.report.redact import Redactor, redact
 from sgdoctor.tui.log_artist import COLOURS, COMPONENTS, PREFIX, Row, chip_of, draw, gutter_width
+from sgdoctor.tui.log_cells import Cells, Piece
 from sgdoctor.tui.log_filter import Shown
 from sgdoctor.tui.log_search import Search
 from sgdoctor.tui.log_sheet import Sheet
@@ -21,6 +22,8 @@ from sgdoctor.watching.model import Lines
 DIGITS: Final = 4
 """Of line numbers, at least."""
 _LEAST_CHIP_ROOM: Final = 40
+WHOLE: Final = slice(0, None)
+"""All characters of a line."""
 
 
 class LogPaper(ScrollView, can_focus=True):
@@ -71,6 +74,9 @@ class LogPaper(ScrollView, can_focus=True):
         """Number of the line under the cursor; 0 before there is one."""
         self.selected_from = 0
         """Number of the line at which the selection began; 0 without one."""
+        self.parts: tuple[int, int] | None = None
+        """Of a selection within the text: the character at which it began and the one that it has come to, in the lines
+        `selected_from` and `cursor`; None for whole lines."""
         self.flash = 0
         """Number of the line that is pointed at for a moment; 0 for none."""
         self._texts = Texts(lines, self._is_open, lang, hide)
@@ -104,6 +110,18 @@ class LogPaper(ScrollView, can_focus=True):
         return (
             (min(self.selected_from, self.cursor), max(self.selected_from, self.cursor)) if self.selected_from else None
         )
+
+    def marked(self, number: int) -> slice | None:
+        """The selected characters of a line; None if there are none."""
+        selected = self.selected
+        if selected is None or not selected[0] <= number <= selected[1]:
+            return None
+        if self.parts is None:
+            return WHOLE
+        begin, end = self.parts
+        if (self.selected_from, begin) > (self.cursor, end):
+            begin, end = end, begin
+        return slice(begin if number == selected[0] else 0, end + 1 if number == selected[1] else None)
 
     @property
     def _shown(self) -> Shown:
@@ -141,11 +159,12 @@ class LogPaper(ScrollView, can_focus=True):
             return self._blank(y, width)
         index, part = self._sheet.locate(row)
         number = self._shown.rows.line(index)
-        states = self._states(number)
-        key = (number, part, self.column, width, states, self.search)
+        marked = self.marked(number)
+        states = self._states(number, marked)
+        key = (number, part, self.column, width, states, self.search, marked and (marked.start, marked.stop))
         strip = self._strips.get(key)
         if strip is None:
-            strip = self._draw(number, part, width, states)
+            strip = self._draw(number, part, width, states, marked)
             if number not in self._growing:
                 self._strips[key] = strip
         return strip
@@ -157,16 +176,15 @@ class LogPaper(ScrollView, can_focus=True):
         key = "looking" if self.looking else "nothing" if len(self.lines) else "empty"
         return Strip([Segment(f" {say_log(self.lang, key)}", style)]).adjust_cell_length(width, style)
 
-    def _states(self, number: int) -> tuple[str, ...]:
-        selected = self.selected
-        states = ["selected"] if selected and selected[0] <= number <= selected[1] else []
+    def _states(self, number: int, marked: slice | None) -> tuple[str, ...]:
+        states = ["selected"] if marked == WHOLE else []
         if number == self.cursor and not self.following:
             states.append("cursor")
         if number == self.flash:
             states.append("flash")
         return tuple(states)
 
-    def _draw(self, number: int, part: int, width: int, states: tuple[str, ...]) -> Strip:
+    def _draw(self, number: int, part: int, width: int, states: tuple[str, ...], marked: slice | None) -> Strip:
         told = self._texts.of(number)
         if not told.lasting:
             self._growing.add(number)
@@ -186,7 +204,20 @@ class LogPaper(ScrollView, can_focus=True):
             self._widest = max(self._widest, cells.width + len(chip))
         spans = self.search.spans(cells.text, piece.start, piece.stop) if self.search else ()
         row = Row(number, told.mark, told.ruled, cells, piece, spans, part == 0, more, chip, states)
-        return draw(row, width, self._digits, self._style)
+        strip = draw(row, width, self._digits, self._style)
+        if marked is None or marked == WHOLE:
+            return strip
+        first, stop, _ = marked.indices(len(cells.text))
+        return self._select(strip, cells, piece, max(first, piece.start), min(stop, piece.stop))
+
+    def _select(self, strip: Strip, cells: Cells, piece: Piece, first: int, stop: int) -> Strip:
+        """Some characters of a row as selected."""
+        if first >= stop:
+            return strip
+        left = gutter_width(self._digits) + piece.before - cells.column(piece.start)
+        before, middle, after = strip.divide([left + cells.column(first), left + cells.column(stop), strip.cell_length])
+        style = self._overlay(PREFIX + "selected")
+        return Strip.join([before, Strip(Segment.apply_style(middle, post_style=style), middle.cell_length), after])
 
     def _style(self, name: str, *overlays: str) -> Style:
         """The style of a component with what others lay over it: of those only what they set themselves."""
@@ -194,11 +225,14 @@ class LogPaper(ScrollView, can_focus=True):
         if style is None:
             style = self.get_component_rich_style(name)
             for overlay in overlays:
-                own = self.get_component_rich_style(overlay, partial=True)
-                # Translucent colours are mixed with the background in the whole style only.
-                whole = self.get_component_rich_style(overlay)
-                style += own.without_color + Style(
-                    color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None
-                )
+                style += self._overlay(overlay)
             self._styles[name, *overlays] = style
         return style
+
+    def _overlay(self, name: str) -> Style:
+        own = self.get_component_rich_style(name, partial=True)
+        # Translucent colours are mixed with the background in the whole style only.
+        whole = self.get_component_rich_style(name)
+        return own.without_color + Style(
+            color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None
+        )

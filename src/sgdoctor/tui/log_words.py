@@ -35,6 +35,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "search.error": ("cannot be searched for: {text}", "无法搜索：{text}"),
     "copied": ("{count:,} lines copied, secrets hidden.", "已复制 {count:,} 行（机密已隐去）。"),
     "copied.one": ("1 line copied, secrets hidden.", "已复制 1 行（机密已隐去）。"),
+    "copied.part": ("Selected text copied, secrets hidden.", "已复制选中的文字（机密已隐去）。"),
     "copied.cut": (
         "The first {count:,} of {total:,} lines copied, secrets hidden.",
         "已复制前 {count:,} 行，共 {total:,} 行（机密已隐去）。",

@@ -45,15 +45,7 @@ def refusal(client: Client, document: Inspection) -> Text | None:
     Raises:
         UserError: the engine does not answer.
     """
-    labels = mapping(mapping(document.data.get("Config")).get("Labels"))
-    status = mapping(document.data.get("State")).get("Status")
-    if client.is_podman():
-        return texts.PODMAN
-    if labels.get(_SWARM):
-        return texts.managed("Swarm")
-    if labels.get(_KUBERNETES):
-        return texts.managed("Kubernetes")
-    why = {"paused": texts.PAUSED, "removing": texts.GOING, "dead": texts.GOING}.get(str(status))
+    why = _untouchable(client, document)
     if why is None and document.compose is not None:
         try:
             open_service(client, document)
@@ -62,6 +54,18 @@ def refusal(client: Client, document: Inspection) -> Text | None:
         except UserError as error:
             why = error.message
     return why
+
+
+def _untouchable(client: Client, document: Inspection) -> Text | None:
+    labels = mapping(mapping(document.data.get("Config")).get("Labels"))
+    status = mapping(document.data.get("State")).get("Status")
+    if client.is_podman():
+        return texts.PODMAN
+    if labels.get(_SWARM):
+        return texts.managed("Swarm")
+    if labels.get(_KUBERNETES):
+        return texts.managed("Kubernetes")
+    return {"paused": texts.PAUSED, "removing": texts.GOING, "dead": texts.GOING}.get(str(status))
 
 
 def left_behind(client: Client, container: str) -> list[str]:
@@ -105,7 +109,7 @@ def relaunch(
         root: stands for the state folder of sgdoctor.
     """
     try:
-        why = refusal(client, document)
+        why = _untouchable(client, document)
         if why is not None:
             return Outcome(Ending.REFUSED, reason=why)
         if document.compose is not None:

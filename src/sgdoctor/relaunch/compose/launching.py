@@ -1,6 +1,6 @@
 """Relaunching a service of Compose with changes, and taking changes of its file back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -41,7 +41,6 @@ def relaunch_service(
     patience: Patience,
     watcher: Watcher,
     root: Path | None = None,
-    environment: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Edit the file of a service and let Compose make its container anew.
 
@@ -57,10 +56,9 @@ def relaunch_service(
         patience: how long is waited.
         watcher: told of each step.
         root: stands for the state folder of sgdoctor.
-        environment: of the shell; None for that of this process.
     """
     try:
-        service = open_service(client, inspection, environment)
+        service = open_service(client, inspection)
         edited = service.document.edited(changes, flags)
         left = [why for change, why in edited.left if change.kind.startswith(_OF_LAUNCH)]
         if left:
@@ -94,7 +92,6 @@ def return_service(
     patience: Patience,
     watcher: Watcher,
     root: Path | None = None,
-    environment: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Take edits of the file of a service back, and let Compose make its container from that.
 
@@ -109,10 +106,9 @@ def return_service(
         patience: how long is waited.
         watcher: told of each step.
         root: stands for the state folder of sgdoctor.
-        environment: of the shell; None for that of this process.
     """
     try:
-        service = open_service(client, inspection, environment)
+        service = open_service(client, inspection)
         text: str | None = service.document.text
         for base, wanted in edits:
             text = merged(base, wanted, text) if text is not None else None
@@ -190,7 +186,7 @@ def _facts(service: ComposeService, after: str, *, pull: bool) -> dict[str, Any]
         "files": words.files,
         "env_files": words.env_files,
         "variables": dict(words.variables),
-        "hashes": service.project.hashes(service.services),
+        "hashes": dict(service.hashes),
         "file": str(service.path),
         "before": service.document.text,
         "after": after,

@@ -119,14 +119,14 @@ class ProjectWords:
         folder: that relative paths begin in.
         files: in order, as they stand in the labels: relative ones begin in ``folder``.
         env_files: of ``--env-file``.
-        variables: of the shell, those that the files mention.
+        variables: of the shell, those that the files mention; None for one that is not set.
     """
 
     name: str
     folder: str
     files: tuple[str, ...]
     env_files: tuple[str, ...] = ()
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    variables: Mapping[str, str | None] = field(default_factory=dict, repr=False)
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -146,7 +146,6 @@ class ComposeProject:
         compose: which Compose.
         words: the project.
         endpoint: the engine.
-        environment: of this process.
         turn: a file by which a Compose that outlives the process that started it is known to run; None if nothing is
             changed.
     """
@@ -156,12 +155,12 @@ class ComposeProject:
         compose: Compose,
         words: ProjectWords,
         endpoint: Endpoint,
-        environment: Mapping[str, str],
         turn: Path | None = None,
     ) -> None:
         self.compose = compose
         self.words = words
-        self._environment = {**environment, **words.variables, **_OWN_VARIABLES}
+        variables = {**os.environ, **words.variables, **_OWN_VARIABLES}
+        self._environment = {name: value for name, value in variables.items() if value is not None}
         if endpoint.tls is None:
             self._environment |= {"DOCKER_HOST": endpoint.url}
             self._environment.pop("DOCKER_CONTEXT", None)

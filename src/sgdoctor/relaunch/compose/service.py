@@ -24,6 +24,7 @@ from sgdoctor.texts import Text
 LABEL: Final = "com.docker.compose."
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_REFERENCE: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
 _STDIN: Final = "-"
 
 
@@ -38,6 +39,7 @@ class ComposeService:
         words: the project as it is given to Compose.
         compose: which one.
         project: its commands.
+        hashes: of the configurations of all services, by their names.
     """
 
     origin: ComposeOrigin
@@ -46,27 +48,19 @@ class ComposeService:
     words: ProjectWords
     compose: Compose
     project: ComposeProject
-
-    @property
-    def services(self) -> tuple[str, ...]:
-        """Names of all services of the project."""
-        return tuple(self.document.project.services)
+    hashes: Mapping[str, str]
 
 
-def open_service(
-    client: Client, inspection: Inspection, environment: Mapping[str, str] | None = None
-) -> ComposeService:
+def open_service(client: Client, inspection: Inspection) -> ComposeService:
     """The service of a container of Compose, if it can be relaunched.
 
     Args:
         client: of the engine.
         inspection: of the container.
-        environment: of the shell; None for that of this process.
 
     Raises:
         UserError: why it cannot.
     """
-    environment = os.environ if environment is None else environment
     origin = inspection.compose
     if origin is None:
         raise ValueError(inspection.name)
@@ -75,19 +69,20 @@ def open_service(
     if mapping(mapping(inspection.data.get("Config")).get("Labels")).get(f"{LABEL}oneoff") == "True":
         raise refused(texts.ONE_OFF)
     words = _words(origin)
-    document = open_compose(words.paths, origin.service, environment, _env_files(words))
+    document = open_compose(words.paths, origin.service, os.environ, _env_files(words))
     if document.path is None:
         raise ValueError(document.name)
     count = max(len(service_containers(client, origin)), _scale(document))
     if count > 1:
         raise refused(texts.replicas(count))
-    compose = find_compose(origin.version, environment)
+    compose = find_compose(origin.version, os.environ)
     if compose is None:
         first = origin.version.startswith("1.")
         raise refused(texts.not_installed(origin.version, str(document.path), origin.service, first=first))
-    words = replace(words, variables=_mentioned(document.project, words, environment))
-    project = ComposeProject(compose, words, client.connections.endpoint, environment)
-    return ComposeService(origin, document, document.path.resolve(), words, compose, project)
+    words = replace(words, variables=_mentioned(document.project, words))
+    project = ComposeProject(compose, words, client.connections.endpoint)
+    hashes = project.hashes(tuple(document.project.services))
+    return ComposeService(origin, document, document.path.resolve(), words, compose, project, hashes)
 
 
 def drift(client: Client, inspection: Inspection, service: ComposeService) -> Text | None:
@@ -99,11 +94,10 @@ def drift(client: Client, inspection: Inspection, service: ComposeService) -> Te
         service: its service.
 
     Raises:
-        UserError: Compose cannot read its files, or the engine does not answer.
+        UserError: the engine does not answer.
     """
-    hashes = service.project.hashes(service.services)
     why: list[Text] = []
-    if hashes.get(service.origin.service) != service.origin.config_hash:
+    if service.hashes.get(service.origin.service) != service.origin.config_hash:
         here = ".".join(map(str, service.compose.version))
         why.append(texts.other_hash(service.origin.version, here))
         if names := list(_differing(inspection, service.document.launch)):
@@ -162,14 +156,16 @@ def _env_files(words: ProjectWords) -> list[Path]:
     return [Path(file) for file in words.env_files] or ([default] if default.is_file() else [])
 
 
-def _mentioned(project: Project, words: ProjectWords, environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables of the shell that the files may use: the way back needs the same ones."""
+def _mentioned(project: Project, words: ProjectWords) -> dict[str, str | None]:
+    """Variables of the shell that the files may use, set or not: the way back needs them as they are."""
     sources = {file.text for file in project.files}
     for service in project.services.values():
         sources |= {part.file.text for part in service.written}
     sources |= {file.read_text(errors="replace") for file in _env_files(words)}
-    names = {name for text in sources for name in _NAME.findall(text)}
-    return {name: environment[name] for name in sorted(names) if name in environment and name != "PATH"}
+    used = {name for text in sources for name in _REFERENCE.findall(text)}
+    # A variable may also be passed on by its bare name.
+    named = {name for text in sources for name in _NAME.findall(text) if name in os.environ}
+    return {name: os.environ.get(name) for name in sorted(used | named - {"PATH"})}
 
 
 def _scale(document: ComposeDocument) -> int:

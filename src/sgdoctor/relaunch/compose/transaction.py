@@ -70,7 +70,7 @@ class ComposeTransaction(Steps):
             first = origin.version.startswith("1.")
             raise refused(texts.not_installed(origin.version, str(self._file), origin.service, first=first))
         endpoint = engine.client.connections.endpoint
-        self._project = ComposeProject(compose, self._words, endpoint, os.environ, self._turn)
+        self._project = ComposeProject(compose, self._words, endpoint, self._turn)
 
     # ------------------------------------------------------------ on
 

@@ -1,0 +1,448 @@
+"""Services of Compose are relaunched through their file, by the Compose that made them, on a real daemon."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import docker
+import pytest
+
+from sgdoctor.containers.endpoint import Endpoint
+from sgdoctor.diagnosis.model import State
+from sgdoctor.launch.change import Change
+from sgdoctor.relaunch.journal import journals, open_journals
+from sgdoctor.relaunch.model import Ending, Outcome, Progress, Step, StepState
+from sgdoctor.relaunch.readiness import EngineReadiness
+from sgdoctor.relaunch.recovery import history, resume, rollback
+from sgdoctor.rules.base import load_rule_base
+from tests.composes import first, modern, needed, path_with_tools
+from tests.docker import composing, launches
+from tests.docker.composing import FAILS, PATIENCE, Project, QuickReadiness, fidelity
+from tests.docker.dockerd import PrivateDockerd
+
+pytestmark = pytest.mark.slow
+
+NAME = "shop-llm-1"
+RAISE = Change("flag.set", "--mem-fraction-static", "0.88")
+BREAK = Change("env.set", "STANDIN_SCENARIO", FAILS)
+
+
+def words_of(generation: str) -> list[str]:
+    return needed(modern() if generation == "modern" else first())
+
+
+@pytest.fixture
+def generation() -> str:
+    """Which Compose."""
+    return "modern"
+
+
+@pytest.fixture(scope="module")
+def server_image(docker_host: PrivateDockerd, busybox_image: str) -> str:
+    """Name of an image whose engine does nothing but run, and ends when it is told to."""
+    launches.build_images(docker_host)
+    return launches.IMAGE
+
+
+@pytest.fixture
+def project(
+    generation: str,
+    docker_host: PrivateDockerd,
+    docker_client: docker.DockerClient,
+    server_image: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Project]:
+    """A project that was not started yet."""
+    words = words_of(generation)
+    monkeypatch.setenv("PATH", path_with_tools())
+    yield Project(docker_host.url, words, tmp_path / "shop", tmp_path / "state", server_image)
+    docker_host.remove_containers()
+    docker_client.networks.prune()
+    docker_client.volumes.prune()
+
+
+both = pytest.mark.parametrize("generation", ["modern", "first"])
+
+
+@both
+def test_flag_is_changed_and_nothing_else(project: Project) -> None:
+    text = project.text()
+    project.up(text)
+    before, side = project.container(), project.container("side")
+
+    outcome = project.relaunch(RAISE)
+
+    after = project.container()
+    expected = fidelity(before)
+    expected["config"]["Cmd"][-1] = "0.88"
+    assert (Ending.DONE, None) == (outcome.ending, outcome.reason)
+    assert after["Id"] == outcome.container != before["Id"]
+    assert expected == fidelity(after)
+    assert side == project.container("side")
+    assert text.replace("0.80", "0.88") == project.file.read_text()
+    (backup,) = project.folder.glob("compose.yaml.bak-*")
+    assert text == backup.read_text()
+    assert {"compose.yaml", "models", backup.name} == {one.name for one in project.folder.iterdir()}
+
+
+@both
+def test_failing_start_is_undone(project: Project, standin_image: str) -> None:
+    project.image = standin_image
+    text = project.text()
+    project.up(text)
+    before, side = project.container(), project.container("side")
+
+    outcome = project.relaunch(RAISE, BREAK, readiness=EngineReadiness(Endpoint(project.url), load_rule_base()))
+
+    after = project.container()
+    assert Ending.BACK == outcome.ending
+    assert outcome.log is not None
+    assert b"unrecognized arguments" in Path(outcome.log).read_bytes()
+    assert outcome.verdict is not None
+    assert State.FAILED == outcome.verdict.state
+    assert text == project.file.read_text()
+    assert ["compose.yaml", "models"] == sorted(one.name for one in project.folder.iterdir())
+    assert fidelity(before) == fidelity(after)
+    assert after["Id"] == outcome.container
+    assert after["State"]["Running"]
+    assert side == project.container("side")
+
+
+def test_service_that_did_not_run_does_not_run_after_a_failure(project: Project) -> None:
+    text = project.text()
+    project.up(text)
+    project.run("stop", "llm")
+    before = project.container()
+
+    outcome = project.relaunch(BREAK)
+
+    after = project.container()
+    assert Ending.BACK == outcome.ending
+    assert text == project.file.read_text()
+    assert fidelity(before) == fidelity(after)
+    assert not after["State"]["Running"]
+
+
+def test_volumes_keep_what_is_in_them(project: Project) -> None:
+    project.up(project.text())
+    note = ["sh", "-c", "echo kept > /scratch/note && echo kept > /root/.cache/note"]
+    in_container(project, *note)
+
+    first = project.relaunch(RAISE)
+    second = project.relaunch(BREAK)
+
+    assert (Ending.DONE, Ending.BACK) == (first.ending, second.ending)
+    assert "kept\nkept\n" == in_container(project, "cat", "/scratch/note", "/root/.cache/note")
+
+
+def in_container(project: Project, *words: str) -> str:
+    return project.run("exec", "-T", "llm", *words)
+
+
+def test_steps_are_told_and_kept(project: Project, standin_image: str) -> None:
+    project.image = standin_image
+    project.up(project.text())
+    while "ready to roll" not in project.run("logs", "llm"):
+        pass
+
+    outcome = project.relaunch(RAISE)
+
+    done = [entry.step for entry in project.told if entry.state is StepState.DONE]
+    (journal,) = journals(NAME, project.state)
+    (log,) = project.state.rglob("*.log")
+    assert [Step.BACKUP, Step.COMPARE, Step.SAVE_LOG, Step.WRITE, Step.START, Step.READY] == done
+    assert [(entry.step, entry.state) for entry in journal.progress] == [
+        (step, state) for step in done for state in (StepState.BEGUN, StepState.DONE)
+    ]
+    assert (outcome.journal, outcome.container) == (journal.id, journal.known["new"])
+    assert b"ready to roll" in log.read_bytes()
+
+
+# ------------------------------------------------------------ refused
+
+
+def refused(project: Project, outcome: Outcome, before: str) -> str:
+    """The reason, once it is known that nothing was touched."""
+    assert outcome.reason is not None
+    assert Ending.REFUSED == outcome.ending, outcome.reason.en
+    assert [] == open_journals(root=project.state)
+    assert before == project.container()["Id"]
+    assert not list(project.folder.glob("*.bak-*"))
+    assert not list(project.folder.glob(".compose*"))
+    return outcome.reason.en
+
+
+def test_file_that_is_not_as_the_container_is_not_used_without_a_word(project: Project) -> None:
+    project.up(project.text(), MARK="shell")
+    project.write(project.text().replace("shm_size: 64m", "shm_size: 128m"))
+    before = project.container()["Id"]
+
+    reason = refused(project, project.relaunch(RAISE), before)
+    accepted = project.relaunch(RAISE, accept_drift=True)
+
+    assert "Different are: MARK, shm_size." in reason
+    assert Ending.DONE == accepted.ending
+    assert 128 << 20 == project.container()["HostConfig"]["ShmSize"]
+
+
+def test_tag_that_is_another_image_now(project: Project, docker_client: docker.DockerClient) -> None:
+    project.image = "sgdoctor-test/moving:1"
+    docker_client.images.get(launches.IMAGE).tag(project.image)
+    project.up(project.text())
+    docker_client.images.get("sgdoctor-test/busybox:1").tag(project.image)
+    before = project.container()["Id"]
+
+    reason = refused(project, project.relaunch(RAISE), before)
+
+    assert "sgdoctor-test/moving:1 is another image now" in reason
+
+
+def test_file_that_is_edited_in_the_middle_is_left_alone(project: Project) -> None:
+    project.up(project.text())
+    before = project.container()["Id"]
+    edited = project.text().replace("from the cellar", "from the attic")
+
+    outcome = project.relaunch(RAISE, watcher=at(Step.WRITE, StepState.BEGUN, lambda: project.write(edited)))
+
+    assert "was edited meanwhile" in refused(project, outcome, before)
+    assert edited == project.file.read_text()
+
+
+def at(step: Step, state: StepState, act: Callable[[], object]) -> Callable[[Progress], None]:
+    """A watcher that acts once a step has come so far."""
+
+    def watcher(progress: Progress) -> None:
+        if (progress.step, progress.state, progress.note) == (step, state, None):
+            act()
+
+    return watcher
+
+
+def test_edits_of_others_outlive_the_way_back(project: Project) -> None:
+    text = project.text(FAILS)
+    project.up(project.text())
+
+    def edit() -> None:
+        project.write(project.file.read_text().replace("from the cellar", "from the attic"))
+
+    outcome = project.relaunch(BREAK, watcher=at(Step.READY, StepState.BEGUN, edit))
+
+    assert Ending.BACK == outcome.ending
+    assert project.text().replace("from the cellar", "from the attic") == project.file.read_text() != text
+    assert project.container()["State"]["Running"]
+
+
+def test_read_only_file(project: Project) -> None:
+    project.up(project.text())
+    before = project.container()["Id"]
+    project.file.chmod(0o444)
+
+    reason = refused(project, project.relaunch(RAISE), before)
+
+    assert f"{project.file}: read-only; nothing was written" == reason
+
+
+def test_linked_file_with_windows_line_ends(project: Project) -> None:
+    real = project.folder.parent / "kept" / "shop.yaml"
+    real.parent.mkdir()
+    project.write("")
+    project.file.unlink()
+    project.file.symlink_to(real)
+    text = project.text().replace("\n", "\r\n")
+    real.write_bytes(text.encode())
+    real.chmod(0o640)
+    project.run("up", "-d")
+
+    outcome = project.relaunch(RAISE)
+
+    assert Ending.DONE == outcome.ending
+    assert project.file.is_symlink()
+    assert text.replace("0.80", "0.88").encode() == real.read_bytes()
+    assert 0o640 == real.stat().st_mode & 0o777
+
+
+def test_more_than_one_container(project: Project) -> None:
+    project.up(project.text())
+    project.run("up", "-d", "--scale", "llm=2")
+    with project.client() as client:
+        ids = {entry.id for entry in client.containers("llm")}
+
+    outcome = project.relaunch(RAISE)
+
+    with project.client() as client:
+        assert ids == {entry.id for entry in client.containers("llm")}
+    assert "2 containers" in (outcome.reason.en if outcome.reason else "")
+
+
+def test_files_of_another_machine(project: Project) -> None:
+    project.up(project.text())
+    before = project.container()["Id"]
+    shutil.move(project.file, project.folder / "elsewhere.yaml")
+
+    reason = refused(project, project.relaunch(RAISE), before)
+
+    assert reason.startswith(f"It was made from {project.file}, which is not here")
+
+
+def test_compose_is_not_installed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.up(project.text())
+    before = project.container()["Id"]
+    monkeypatch.setenv("PATH", str(project.folder))
+
+    reason = refused(project, project.relaunch(RAISE), before)
+
+    assert f"sgdoctor fix {project.file}:llm --write" in reason
+
+
+def test_change_that_is_there_already(project: Project) -> None:
+    project.up(project.text())
+    before = project.container()["Id"]
+
+    reason = refused(project, project.relaunch(Change("flag.set", "--mem-fraction-static", "0.80")), before)
+
+    assert "The file says all that already." == reason
+
+
+def test_start_that_docker_refuses(project: Project) -> None:
+    project.up(project.text())
+    before = project.container()
+
+    outcome = project.relaunch(Change("docker.volume", value="/dev/null:/etc/passwd/inner"))
+
+    assert Ending.BACK == outcome.ending
+    assert "ot a directory" in (outcome.reason.en if outcome.reason else "")
+    assert fidelity(before) == fidelity(project.container())
+    assert project.container()["State"]["Running"]
+
+
+# ------------------------------------------------------------ back to an earlier launch
+
+
+def test_back_to_earlier_launches(project: Project) -> None:
+    text = project.text()
+    project.up(text)
+    before = project.container()
+    project.relaunch(RAISE)
+    project.relaunch(Change("flag.set", "--mem-fraction-static", "0.9"))
+    # What somebody else edits in the meantime stays.
+    project.file.write_text(project.file.read_text().replace("from the cellar", "from the attic"))
+
+    good = taken_back(project, "last-good")
+    last = project.file.read_text()
+    original = taken_back(project, "original")
+
+    edited = text.replace("from the cellar", "from the attic")
+    ended = [attempt.ending for attempt in history(NAME, project.state)]
+    assert (Ending.DONE, Ending.DONE) == (good.ending, original.ending)
+    assert (edited.replace("0.80", "0.88"), edited) == (last, project.file.read_text())
+    assert fidelity(before) == fidelity(project.container())
+    assert [None, *[Ending.DONE] * 4] == ended
+
+
+def taken_back(project: Project, to: Literal["last-good", "original"]) -> Outcome:
+    with project.client() as client:
+        return rollback(client, NAME, to, readiness=QuickReadiness(project.url), patience=PATIENCE, root=project.state)
+
+
+# ------------------------------------------------------------ cut off
+
+CUT = [
+    *(
+        ("modern", step, "done")
+        for step in (Step.BACKUP, Step.COMPARE, Step.SAVE_LOG, Step.WRITE, Step.START, Step.READY)
+    ),
+    ("modern", Step.WRITE, "begun"),
+    ("modern", Step.START, "made"),
+    ("modern", Step.START, "with-compose"),
+    ("first", Step.START, "with-compose"),
+]
+CUT_ON_THE_WAY_BACK = [
+    (Step.SAVE_LOG, "back", "resume"),
+    (Step.REMOVE, "done", "rollback"),
+    (Step.RESTORE, "begun", "resume"),
+    (Step.RESTORE, "done", "rollback"),
+    (Step.RESTART_OLD, "with-compose", "resume"),
+    (Step.RESTART_OLD, "done", "rollback"),
+]
+
+
+@pytest.fixture(scope="module")
+def kept_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the project that goes through all interruptions."""
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.fixture
+def standing(
+    generation: str,
+    docker_host: PrivateDockerd,
+    server_image: str,
+    kept_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Project:
+    """A project that runs, as the test before left it."""
+    monkeypatch.setenv("PATH", path_with_tools())
+    folder = kept_folder / generation
+    project = Project(docker_host.url, words_of(generation), folder, kept_folder / "state", server_image)
+    if not project.file.exists() or not project.containers():
+        docker_host.remove_containers()
+        project.up(project.text())
+    for backup in folder.glob("*.bak-*"):
+        backup.unlink()
+    return project
+
+
+def another(project: Project) -> Change:
+    """A change of the flag to what it is not."""
+    value = "0.88" if "0.80" in project.file.read_text() else "0.80"
+    return Change("flag.set", "--mem-fraction-static", value)
+
+
+def taken_up(project: Project, way: str) -> Outcome:
+    """What comes of a relaunch that was cut off, going on or back from its journal."""
+    (journal,) = open_journals(root=project.state)
+    readiness = QuickReadiness(project.url)
+    with project.client() as client:
+        if way == "resume":
+            return resume(client, journal, readiness=readiness, patience=PATIENCE, root=project.state)
+        return rollback(client, journal.intent.container, readiness=readiness, patience=PATIENCE, root=project.state)
+
+
+@pytest.mark.parametrize("way", ["rollback", "resume"])
+@pytest.mark.parametrize(("generation", "step", "moment"), CUT)
+def test_killed_relaunch_has_an_end(standing: Project, step: Step, moment: str, way: str) -> None:
+    text, change = standing.file.read_text(), another(standing)
+    before, side = standing.container(), standing.container("side")
+    composing.killed(standing, step, moment, [change])
+
+    outcome = taken_up(standing, way)
+
+    after, expected = standing.container(), fidelity(before)
+    if way == "resume":
+        expected["config"]["Cmd"][-1] = change.value
+    assert [] == open_journals(root=standing.state)
+    assert (text == standing.file.read_text()) == (way == "rollback")
+    assert expected == fidelity(after)
+    assert (outcome.container, True) == (after["Id"], after["State"]["Running"])
+    assert (outcome.ending is Ending.DONE) == (way == "resume")
+    assert not list(standing.folder.glob(".compose*"))
+    assert side == standing.container("side")
+
+
+@pytest.mark.parametrize(("step", "moment", "way"), CUT_ON_THE_WAY_BACK)
+def test_killed_way_back_has_an_end(standing: Project, step: Step, moment: str, way: str) -> None:
+    text = standing.file.read_text()
+    before, side = standing.container(), standing.container("side")
+    composing.killed(standing, step, moment, [BREAK])
+
+    outcome = taken_up(standing, way)
+
+    after = standing.container()
+    assert (Ending.BACK, after["Id"]) == (outcome.ending, outcome.container)
+    assert text == standing.file.read_text()
+    assert fidelity(before) == fidelity(after)
+    assert after["State"]["Running"]
+    assert {"compose.yaml", "models"} == {one.name for one in standing.folder.iterdir()}
+    assert side == standing.container("side")

@@ -10,6 +10,7 @@ from sgdoctor.fixes.model import Basis
 from sgdoctor.launch.change import KINDS, Change
 from sgdoctor.launch.model import Origin
 from sgdoctor.messages import MESSAGES, language, say
+from sgdoctor.preflight.model import Area
 from sgdoctor.report.wording import change_text
 from sgdoctor.rules.model import Confidence, Severity
 
@@ -34,7 +35,7 @@ def test_every_message_is_used_and_every_used_message_exists() -> None:
     )
     built = (
         *("severity.", "confidence.", "safety.", "change.", "help.", "diagnose.", "metavar.", "basis."),
-        *("fix.origin.", "fix.memory."),
+        *("fix.origin.", "fix.memory.", "preflight.area."),
     )
 
     unused = [key for key in MESSAGES if f'"{key}"' not in source and not key.startswith(built)]
@@ -54,6 +55,8 @@ def test_every_name_of_the_model_has_its_words() -> None:
             assert say(lang, f"basis.{basis.value}")
         for origin in Origin:
             assert say(lang, f"fix.origin.{origin.value}")
+        for area in Area:
+            assert say(lang, f"preflight.area.{area.value}")
         for kind in KINDS:
             assert change_text(Change(kind, "NAME", "1"), lang)
     assert set(PHASES) == set(PhaseName)

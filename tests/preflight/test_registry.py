@@ -1,6 +1,8 @@
 """Checks are found by their files, and an error of one of them is told as such."""
 
+import re
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -9,6 +11,7 @@ from sgdoctor.preflight import checks as package
 from sgdoctor.preflight.model import Area, Checked, Finding, HostFacts, Situation, Status
 from sgdoctor.preflight.registry import _check_in, all_checks
 from sgdoctor.preflight.run import checked
+from sgdoctor.rules.base import load_rule_base
 from sgdoctor.texts import Text
 
 NOTHING = Situation(HostFacts())
@@ -55,6 +58,13 @@ def test_every_check_says_what_it_checks_in_one_line_of_documentation():
         assert check.title.zh, check
         assert check.id == check.id.lower().replace("_", "-"), check
         assert check.area.value == type(check).__module__.rpartition(".")[2].partition("_")[0], check
+
+
+def test_every_rule_that_a_check_prevents_is_in_the_rule_base():
+    folder = Path(package.__file__).parents[1]
+    named = {rule for path in folder.rglob("*.py") for rule in re.findall(r"\bSGL\d{3}\b", path.read_text("utf-8"))}
+
+    assert set() == named - {rule.id for rule in load_rule_base().all()}
 
 
 def test_a_file_with_two_checks_is_refused():

@@ -274,10 +274,12 @@ def _container(name: str, stack: ExitStack) -> tuple[Target, str]:
         # Says that there is neither a file nor an engine.
         return Target(name, None, stack.enter_context(open_file_or_container(name))), ""
     origin = inspection.compose
-    if origin is not None and origin.config_files and all(map(os.path.isfile, origin.config_files)):
-        env_files = [Path(origin.environment_file)] if origin.environment_file else []
+    # The first generation of Compose writes them as they were given.
+    files = [Path(origin.working_dir, file) for file in origin.config_files] if origin is not None else []
+    if origin is not None and files and all(map(os.path.isfile, files)):
+        env_files = [Path(origin.working_dir, origin.environment_file)] if origin.environment_file else []
         with suppress(UserError):
-            target, _ = _compose([Path(file) for file in origin.config_files], origin.service, name, env_files)
+            target, _ = _compose(files, origin.service, name, env_files)
             return target, inspection.name
     return Target(name, AsDockerRun(inspection)), inspection.name
 

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -313,9 +314,8 @@ def lost_paths(changed: Sequence[str], mounted: Sequence[str]) -> tuple[str, ...
         changed: paths that are not as in the image.
         mounted: paths that something is mounted at.
     """
-    there = sorted(changed)
-    followed = zip(there, [*there[1:], ""], strict=True)
-    leaves = (path for path, following in followed if not following.startswith(f"{path.rstrip('/')}/"))
+    there = sorted(changed, key=lambda path: path.split("/"))
+    leaves = (path for path, following in pairwise([*there, ""]) if not following.startswith(f"{path}/"))
     return tuple(path for path in leaves if not any(f"{at}/".startswith(f"{path}/") for at in mounted))
 
 

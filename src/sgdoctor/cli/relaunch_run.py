@@ -173,7 +173,7 @@ def closing(errand: Errand, result: tuple[int, Outcome, float], lang: str, *, ru
         case Ending.DONE:
             return errand.done.format(name=name, time=duration(seconds).in_language(lang))
         case Ending.OPEN:
-            return words(lang, "open", name=name, why=f"{why} " if lang == "en" and why else why)
+            return words(lang, "open", name=name, why=why)
         case _ if code == EXIT_STOPPED:
             return words(lang, "stopped", name=name)
         case _ if code == EXIT_SERVES:

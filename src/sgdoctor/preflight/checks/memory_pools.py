@@ -34,7 +34,7 @@ class MemoryPools:
 
     id: ClassVar[str] = "memory-pools"
     area: ClassVar[Area] = Area.MEMORY
-    title: ClassVar[Text] = Text("the model fits the card", "显存足够")
+    title: ClassVar[Text] = Text("Memory of the card", "显存")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Whether the server would start, with all the numbers, and whether the context can be served."""

@@ -24,7 +24,7 @@ class ModelArchitecture:
 
     id: ClassVar[str] = "model-architecture"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("the architecture is supported by this SGLang", "该 SGLang 版本支持此模型架构")
+    title: ClassVar[Text] = Text("Architecture", "模型架构")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Whether SGLang has the model class itself, would fall back to transformers, or would refuse it."""

@@ -18,7 +18,7 @@ class ModelConfig:
 
     id: ClassVar[str] = "model-config"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("config.json is valid", "config.json 有效")
+    title: ClassVar[Text] = Text("config.json", "config.json")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Whether it is there, is JSON, and has numbers where they are needed."""

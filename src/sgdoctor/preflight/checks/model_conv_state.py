@@ -27,9 +27,7 @@ class ModelConvState:
 
     id: ClassVar[str] = "model-conv-state"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text(
-        "dtype of the model and of its conv states agree", "模型 dtype 与 conv 状态 dtype 一致"
-    )
+    title: ClassVar[Text] = Text("Dtype of the conv states", "卷积状态的数据类型")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Nothing for models without such states."""
@@ -48,7 +46,7 @@ class ModelConvState:
             return
         evidence = f"model {dtype}, conv state {state}"
         if dtype in (state, "float32"):
-            yield Finding(Status.PASS, self.title, evidence)
+            yield Finding(Status.PASS, Text("it is that of the model", "与模型一致"), evidence)
             return
         settings = settings_of_flags(asked.values())
         strategy = strategy_in_force(shape_of(model.config), settings, situation.version)

@@ -16,7 +16,7 @@ class ModelDownload:
 
     id: ClassVar[str] = "model-download"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("the download was finished", "模型下载已完成")
+    title: ClassVar[Text] = Text("Download", "下载")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Traces of a download; with those of aria2 even files of the right size are not complete."""

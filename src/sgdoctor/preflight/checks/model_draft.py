@@ -33,7 +33,7 @@ class ModelDraft:
 
     id: ClassVar[str] = "model-draft"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("weights for speculative decoding", "推测解码所需权重")
+    title: ClassVar[Text] = Text("Weights for speculative decoding", "推测解码所需权重")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Nothing without ``--speculative-algorithm``."""

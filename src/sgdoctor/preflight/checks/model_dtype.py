@@ -21,7 +21,7 @@ class ModelDtype:
 
     id: ClassVar[str] = "model-dtype"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("dtype goes with the quantisation", "dtype 与量化方法相容")
+    title: ClassVar[Text] = Text("Dtype and quantisation", "数据类型与量化")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Nothing for models that are not quantised."""

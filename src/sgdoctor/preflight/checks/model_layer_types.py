@@ -30,7 +30,7 @@ class ModelLayerTypes:
 
     id: ClassVar[str] = "model-layer-types"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("layer_types has an entry per layer", "layer_types 每层一项")
+    title: ClassVar[Text] = Text("layer_types", "layer_types")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Lists of the wrong length, with the corrected config.json as their cure."""

@@ -22,7 +22,7 @@ class ModelLinks:
 
     id: ClassVar[str] = "model-links"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("links work inside the container", "链接在容器内有效")
+    title: ClassVar[Text] = Text("Links", "链接")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Links that leave what is mounted, such as those of a Hugging Face cache of which only a part is."""

@@ -19,9 +19,7 @@ class ModelPackages:
 
     id: ClassVar[str] = "model-packages"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text(
-        "transformers and torch belong to this SGLang", "transformers、torch 与 SGLang 版本匹配"
-    )
+    title: ClassVar[Text] = Text("Packages of the image", "镜像中的软件包")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Nothing where the image could not be read."""

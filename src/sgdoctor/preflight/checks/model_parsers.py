@@ -20,7 +20,7 @@ class ModelParsers:
 
     id: ClassVar[str] = "model-parsers"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("parsers fit the model", "解析器与模型匹配")
+    title: ClassVar[Text] = Text("Parsers", "解析器")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """One finding for tool calls and one for thoughts, where the template shows them."""

@@ -25,7 +25,7 @@ class ModelPath:
 
     id: ClassVar[str] = "model-path"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("the model is where the launch says", "模型位于启动命令所写的位置")
+    title: ClassVar[Text] = Text("Place of the model", "模型位置")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Where it is; why it would not be found; a path that was probably meant."""

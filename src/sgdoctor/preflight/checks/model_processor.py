@@ -15,7 +15,7 @@ class ModelProcessor:
 
     id: ClassVar[str] = "model-processor"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("settings of the image processor", "图像处理器配置")
+    title: ClassVar[Text] = Text("Image processor", "图像处理器")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Nothing for models of text alone."""

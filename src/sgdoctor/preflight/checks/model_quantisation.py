@@ -21,7 +21,7 @@ class ModelQuantisation:
 
     id: ClassVar[str] = "model-quantisation"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("--quantization goes with the checkpoint", "--quantization 与模型一致")
+    title: ClassVar[Text] = Text("Quantisation", "量化方法")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """A contradiction, a method that nobody knows, or a method for weights that are not quantised."""

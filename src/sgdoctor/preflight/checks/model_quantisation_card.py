@@ -21,7 +21,7 @@ class ModelQuantisationCard:
 
     id: ClassVar[str] = "model-quantisation-card"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("the card is new enough for the quantisation", "显卡支持该量化方法")
+    title: ClassVar[Text] = Text("Quantisation on this card", "此卡上的量化")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Too old, or new enough only for kernels that unpack the weights first."""

@@ -20,7 +20,7 @@ class ModelShapes:
 
     id: ClassVar[str] = "model-shapes"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("weights have the shapes of config.json", "权重形状与 config.json 一致")
+    title: ClassVar[Text] = Text("Shapes of the weights", "权重形状")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Numbers that the weights contradict, layers that are missing or too many."""

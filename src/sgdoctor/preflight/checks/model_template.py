@@ -29,7 +29,7 @@ class ModelTemplate:
 
     id: ClassVar[str] = "model-template"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("chat template", "聊天模板")
+    title: ClassVar[Text] = Text("Chat template", "聊天模板")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """No template, one that cannot be parsed, or a file of one that is not there."""

@@ -30,7 +30,7 @@ class ModelTokenizer:
 
     id: ClassVar[str] = "model-tokenizer"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("the tokenizer can be read", "tokenizer 可以读取")
+    title: ClassVar[Text] = Text("Tokenizer", "分词器")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """A tokenizer that is missing, broken, or of a class that this transformers does not have."""

@@ -39,7 +39,7 @@ class ModelWeightFiles:
 
     id: ClassVar[str] = "model-weight-files"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("weight files are whole", "权重文件完整")
+    title: ClassVar[Text] = Text("Weight files", "权重文件")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """One finding for each way in which files are not whole."""

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Mount
@@ -23,7 +25,12 @@ def small(files: int = 1, **more: Any) -> Folder:
     return Folder({**SMALL, **more}, decoder(SMALL), files)
 
 
-@pytest.mark.parametrize("name", MODELS)
+SLOW = ("qwen3.6-35b-awq",)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in MODELS]
+)
 def test_nothing_is_wrong_with_published_models(name: str, tmp_path: Path) -> None:
     folder = MODELS[name]()
     write(folder, tmp_path / "m")
@@ -133,6 +140,33 @@ def test_one_defect_is_one_finding(name: str, tmp_path: Path) -> None:
     damage(folder)
 
     assert expected == troubles(of_folder(folder))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=4,
+)
+KEYS = [
+    *founding_35b().config["text_config"],
+    "rope_scaling",
+    "kv_lora_rank",
+    "sliding_window",
+    "num_nextn_predict_layers",
+]
+TOP = ["architectures", "model_type", "text_config", "vision_config", "quantization_config", "torch_dtype", "auto_map"]
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.dictionaries(st.sampled_from(KEYS), JSON, max_size=4), st.dictionaries(st.sampled_from(TOP), JSON, max_size=2)
+)
+def test_no_configuration_is_too_odd(tmp_path: Path, inner: dict[str, Any], outer: dict[str, Any]) -> None:
+    whole = {**founding_27b().config, "text_config": {**founding_27b().config["text_config"], **inner}, **outer}
+    folder = write(Folder(whole, decoder(SMALL)), tmp_path)
+    said = findings(of_folder(folder, "--tp", "2", "--context-length", "64k", "--speculative-algorithm", "NEXTN"))
+
+    assert said
 
 
 def test_weights_that_promise_more_than_their_files_have(tmp_path: Path) -> None:

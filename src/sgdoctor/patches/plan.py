@@ -102,7 +102,8 @@ def _types_to_fill(site: PatchSite, repair: Repair | None) -> list[str]:
         return []
     wrong = {one.name for one in repair.lists}
     types: list[Any] = [one.config.get("model_type") for one in layer_lists(site.config.decode()) if one.name in wrong]
-    return sorted(set(types)) if all(one in INTERVAL_OF_4 for one in types) else []
+    known = all(isinstance(one, str) and one in INTERVAL_OF_4 for one in types)
+    return sorted(set(types)) if known else []
 
 
 def _repaired_copy(site: PatchSite, repair: Repair, content: bytes, path: str) -> PatchPlan:

@@ -15,6 +15,8 @@ _ALLOWED: Final = "SGL212"
 _VARIABLES: Final = ("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN", "SGL_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN")
 _TRUE: Final = frozenset({"1", "true", "yes", "y", "on"})
 _OVERRIDE: Final = "--json-model-override-args"
+_MOST: Final = 1 << 40
+"""Beyond any context; numbers of a file from the internet are bounded before they are multiplied."""
 _KEYS: Final = ("max_sequence_length", "seq_length", "max_seq_len", "model_max_length", "max_position_embeddings")
 """``CONTEXT_LENGTH_KEYS`` of srt/utils/hf_transformers/common.py (0.5.15), in its order."""
 
@@ -24,7 +26,7 @@ class ModelContext:
 
     id: ClassVar[str] = "model-context"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("context length", "上下文长度")
+    title: ClassVar[Text] = Text("Context length", "上下文长度")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """A context that the model does not have."""
@@ -63,13 +65,13 @@ class ModelContext:
 def longest_context(settings: Mapping[str, Any]) -> int | None:
     """The longest context of a configuration, as SGLang derives it; None where it does not say."""
     longest = next((value for key in _KEYS if isinstance(value := settings.get(key), int)), None)
-    if longest is None or isinstance(longest, bool):
+    if longest is None or not 0 < longest < _MOST:
         return None
     scaling = settings.get("rope_scaling") or settings.get("rope_parameters")
     if not isinstance(scaling, dict):
         return longest
     factor = scaling.get("factor", 1)
     stretched = "original_max_position_embeddings" in scaling or scaling.get("rope_type") == "llama3"
-    if stretched or not isinstance(factor, int | float):
+    if stretched or not isinstance(factor, int | float) or not 0 < factor < _MOST:
         return longest
     return int(longest * factor)

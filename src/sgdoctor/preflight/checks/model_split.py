@@ -17,6 +17,7 @@ _HEADS: Final = "SGL620"
 _MARLIN: Final = "SGL326"
 _FP8_BLOCK: Final = "SGL327"
 _MARLIN_METHODS: Final = frozenset({"awq_marlin", "gptq_marlin"})
+_MOST_CARDS: Final = 4096
 _TILE: Final = 128
 """``min_thread_k`` of Marlin (srt/layers/quantization/marlin_utils.py), and the usual block of FP8 scales."""
 _EXPERTS: Final = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
@@ -28,14 +29,14 @@ class ModelSplit:
 
     id: ClassVar[str] = "model-split"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("the model divides among the cards", "模型可按显卡数切分")
+    title: ClassVar[Text] = Text("Division of the model", "模型切分")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Nothing for one card."""
         model = situation.model
         asked = asked_by(situation.launch, situation.flags)
         cards = settings_of_flags(asked.values()).tp
-        if model is None or model.config is None or cards < 2 or asked.has("--enable-dp-attention"):
+        if model is None or model.config is None or not 1 < cards <= _MOST_CARDS or asked.has("--enable-dp-attention"):
             return
         found = [*_heads(model, cards, asked), *_widths(situation, model, cards, asked)]
         if found:

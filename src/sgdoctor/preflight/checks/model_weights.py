@@ -31,7 +31,7 @@ class ModelWeights:
 
     id: ClassVar[str] = "model-weights"
     area: ClassVar[Area] = Area.MODEL
-    title: ClassVar[Text] = Text("all weight files are there", "权重文件齐全")
+    title: ClassVar[Text] = Text("Completeness of the weights", "权重完整性")
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Files that are missing, and tensors that the index promises."""
@@ -127,3 +127,7 @@ def _of_gguf(model: ModelFolder | None) -> Iterator[Finding]:
         own = [name for name in lost if name.split("-0")[0] in {one.split("-0")[0] for one in names}]
         if own:
             yield _lost(tuple(own), len(own) + len(names), str(model.here), by_engine=False)
+            return
+    whole = [file for file in model.gguf if not file.problem]
+    if whole:
+        yield Finding(Status.PASS, Text("all weight files are there", "权重文件齐全"), f"{whole[0].tensors} tensors")

@@ -35,6 +35,8 @@ _OWN_ATTENTION: Final = (
 _OWN_MLP: Final = ("block_configs", "use_double_wide_mlp", "moe_latent_size", "ffn_multipliers")
 _GATED: Final = ("qwen3_next", "qwen3_5", "intern_s2")
 """Their query projection makes the gate of the output as well, so it is twice as wide."""
+_MOST_LAYERS: Final = 10_000
+"""More than any model has; a number of a file from the internet must not decide how much is computed."""
 _HEADS: Final = frozenset({"num_attention_heads", "num_key_value_heads"})
 _OUT: Final = frozenset({"gate_proj", "up_proj", "w1", "w3"})
 _IN: Final = frozenset({"down_proj", "w2"})
@@ -110,7 +112,9 @@ def compare(model: ModelFolder) -> Compared:
                 found.take(name, tensor, expected)
     count = expected.number("num_hidden_layers", "n_layer", "num_layers")
     predicting = sum(expected.number(name) or 0 for name in _PREDICTING)
-    layers = Layers(frozenset(found.layers), count, predicting) if found.layers and count else None
+    layers = (
+        Layers(frozenset(found.layers), count, predicting) if found.layers and count and count <= _MOST_LAYERS else None
+    )
     contradictions = sorted(found.contradictions.values(), key=lambda one: -one.count)
     if any(one.key == "hidden_size" for one in contradictions) and expected.number("head_dim") is None:
         # The width of a head was computed from the wrong number.

@@ -84,12 +84,6 @@ class Gguf:
     problem: str = ""
 
     @property
-    def architecture(self) -> str | None:
-        """Such as ``qwen3``."""
-        value = self.values.get("general.architecture")
-        return value if isinstance(value, str) else None
-
-    @property
     def short(self) -> bool:
         """Whether the file ends before its last tensor."""
         return self.needs is not None and self.size < self.needs

@@ -17,8 +17,8 @@ _LARGEST: Final = 1 << 20
 _OPENING: Final = re.compile(r"\{(?P<kind>[%{#])[-+]?")
 _WORD: Final = re.compile(r"\s*(?P<word>\w+)\s*(?P<rest>.*)", re.DOTALL)
 _END_OF_RAW: Final = re.compile(r"\{%[-+]?\s*endraw\s*[-+]?%\}")
-_PIECE: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[-+]?(?P<end>%\}|\}\})", re.DOTALL)
-_ASSIGNMENT: Final = re.compile(r"[^=]*=")
+_PIECE: Final = re.compile(r"'(?:[^'\\]|\\.?)*(?:'|\Z)|\"(?:[^\"\\]|\\.?)*(?:\"|\Z)|[-+]?(?P<end>%\}|\}\})", re.DOTALL)
+"""A string, to the end of the text where it does not close, or the end of a tag."""
 
 
 class Template(NamedTuple):
@@ -66,43 +66,38 @@ def fault_in(text: str) -> Fault | None:
     """The first block that does not close or closes what is not open; None where all do."""
     if len(text) > _LARGEST:
         return Fault(1, "longer than any chat template")
-    open_blocks: list[tuple[str, int]] = []
+    found = _fault(text)
+    return None if found is None else Fault(text.count("\n", 0, found[0]) + 1, found[1])
+
+
+def _fault(text: str) -> tuple[int, str] | None:
+    """The place of a fault, and what it is."""
+    open_blocks: list[tuple[int, str]] = []
     at = 0
     while (opening := _OPENING.search(text, at)) is not None:
-        line = text.count("\n", 0, opening.start()) + 1
+        place = opening.start()
         end = _end(text, opening)
         if end is None:
-            return Fault(line, f"{{{opening['kind']} is not closed")
+            return place, f"{{{opening['kind']} is not closed"
         inner = text[opening.end() : end[0]]
         at = end[1]
         if opening["kind"] != "%":
             continue
         word = _WORD.match(inner)
         if word is None:
-            return Fault(line, "an empty tag")
+            return place, "an empty tag"
         if word["word"] == "raw":
             closing = _END_OF_RAW.search(text, at)
             if closing is None:
-                return Fault(line, "raw is not closed")
+                return place, "raw is not closed"
             at = closing.end()
-            continue
-        fault = _tag(word["word"], word["rest"], open_blocks, line)
-        if fault is not None:
-            return fault
-    if open_blocks:
-        name, line = open_blocks[-1]
-        return Fault(line, f"{name} is not closed")
-    return None
-
-
-def _tag(word: str, rest: str, open_blocks: list[tuple[str, int]], line: int) -> Fault | None:
-    if word in _OPENERS or (word == "set" and not _ASSIGNMENT.match(rest)):
-        open_blocks.append((word, line))
-    elif word.startswith("end"):
-        if not open_blocks or open_blocks[-1][0] != word.removeprefix("end"):
-            return Fault(line, f"{word} closes nothing")
-        open_blocks.pop()
-    return None
+        elif word["word"] in _OPENERS or (word["word"] == "set" and "=" not in word["rest"]):
+            open_blocks.append((place, word["word"]))
+        elif word["word"].startswith("end") and (
+            not open_blocks or open_blocks.pop()[1] != word["word"].removeprefix("end")
+        ):
+            return place, f"{word['word']} closes nothing"
+    return (open_blocks[-1][0], f"{open_blocks[-1][1]} is not closed") if open_blocks else None
 
 
 def _end(text: str, opening: re.Match[str]) -> tuple[int, int] | None:

@@ -19,6 +19,9 @@ _KINDS: Final = {
     "sliding_attention": "sliding_attention",
     "chunked_attention": "sliding_attention",
 }
+_LARGEST: Final = 1 << 40
+_MOST_LAYERS: Final = 10_000
+"""Beyond any model: a number of a file from the internet must not decide how much is computed."""
 _LATENT: Final = ("kv_lora_rank", "qk_rope_head_dim")
 _EXTRA_BUFFER: Final = frozenset(
     {
@@ -159,7 +162,7 @@ class _Fields:
         """The first of ``names`` that is a positive whole number."""
         for name in names:
             value = self._fields.get(name)
-            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LARGEST:
                 return value
         return None
 
@@ -182,6 +185,8 @@ class _Fields:
 def _layer_kinds(text: _Fields) -> list[str]:
     """The kind of every layer: ``full``, ``linear``, ``both``, ``sliding_attention`` or ``none``."""
     layers = text.whole("num_hidden_layers", "n_layer", "num_layers") or 0
+    if layers > _MOST_LAYERS:
+        return []
     model_type = text.word("model_type")
     if model_type.startswith(_GDN):
         # The list of layer types is not looked at: srt/configs/qwen3_next.py goes by the interval alone.

@@ -11,7 +11,7 @@ from sgdoctor.launch.inspection.body import as_inspection
 from sgdoctor.launch.inspection.reading import image_defaults, mapping, words
 from sgdoctor.relaunch.engine import LABEL
 
-_SHORT_ID: Final = 12
+_SHOWN: Final = 200
 # Inherited from the image where the request says nothing of them (moby runconfig Merge).
 _INHERITED: Final = ("WorkingDir", "User", "StopSignal", "Healthcheck", "Shell", "OnBuild")
 # The order of their words means something.
@@ -44,7 +44,14 @@ class Difference:
         return bool(self.wanted)
 
     def __str__(self) -> str:
-        return f"{self.field}: {_short(self.wanted)} -> {_short(self.found)}"
+        return f"{self.field}: {self.shown(self.wanted)} -> {self.shown(self.found)}"
+
+    def shown(self, value: Any) -> str:
+        """A value of this field for the user: short, and without what may be a secret."""
+        if self.field == "Config.Env" and isinstance(value, list):
+            value = [f"{str(entry).partition('=')[0]}=..." for entry in value]
+        text = json.dumps(value, ensure_ascii=False)
+        return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def differences(
@@ -186,8 +193,3 @@ def _key(field: str, entry: Any) -> str:
     if isinstance(entry, dict):
         entry = {name: value for name, value in entry.items() if value}
     return json.dumps(entry, sort_keys=True)
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 200 else f"{text[:197]}..."

@@ -2,9 +2,11 @@
 
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.exits import exit_lines
@@ -22,16 +24,38 @@ _END_SECONDS: Final = 5.0
 _EARLY: Final = 10**9
 
 
-class Saved(NamedTuple):
+class Saved:
     """A log that was kept.
 
+    Args:
+        path: of its file; None if there is none.
+        ending: how the start ended, as lines of a log; None for one that goes on.
+
     Attributes:
-        path: of its file.
-        verdict: on it, if it is one of a start that failed.
+        path: as given.
     """
 
-    path: Path | None
-    verdict: Verdict | None
+    def __init__(self, path: Path | None = None, ending: bytes | None = None) -> None:
+        self.path = path
+        self._ending = ending
+
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        """On the start, if it failed.
+
+        Found out when it is asked for: until everything is as it was there is more urgent work.
+        """
+        from sgdoctor.diagnosis.pipeline import diagnose_bytes  # noqa: PLC0415 - only a failure is diagnosed
+        from sgdoctor.rules.base import load_rule_base  # noqa: PLC0415
+
+        if self._ending is None:
+            return None
+        log = self._ending
+        if self.path is not None:
+            with suppress(OSError):
+                log = self.path.read_bytes() + log
+        verdict = diagnose_bytes(log, "", load_rule_base())[-1]
+        return verdict if verdict.state is State.FAILED else None
 
 
 def save_log(client: Client, container: str, root: Path | None = None) -> Saved:
@@ -47,11 +71,9 @@ def save_log(client: Client, container: str, root: Path | None = None) -> Saved:
     """
     look = client.inspect(container)
     if look is None or (look.started is None and not look.facts.error):
-        return Saved(None, None)
-    data = b""
-    if look.started is not None:
-        data = b"".join(entry.data for entry in kept_lines(client, look.container, since=None))
-    return _save(look.container, data, look.facts, root, ended=not look.running)
+        return Saved()
+    lines = kept_lines(client, look.container, since=None) if look.started is not None else ()
+    return _save(look.container, (entry.data for entry in lines), look.facts, root, ended=not look.running)
 
 
 class Attachment:
@@ -93,7 +115,7 @@ class Attachment:
             removed=True,
         )
         data = bytes(self._data) if self._container.tty else b"".join(_payloads(bytes(self._data)))
-        return _save(self._container, data.replace(b"\r\n", b"\n"), facts, root, ended=True)
+        return _save(self._container, [data.replace(b"\r\n", b"\n")], facts, root, ended=True)
 
     def close(self) -> None:
         """Let go of it: the container serves."""
@@ -117,12 +139,12 @@ def _payloads(data: bytes) -> list[bytes]:
     return found
 
 
-def _save(container: Container, data: bytes, facts: ExitFacts, root: Path | None, *, ended: bool) -> Saved:
+def _save(container: Container, pieces: Iterable[bytes], facts: ExitFacts, root: Path | None, *, ended: bool) -> Saved:
     spool = Spool(root)
     try:
         spool.take(AttemptStarted(container, 1, facts.started, facts.restart_count))
-        if data:
-            spool.take(LogChunk(data, "stdout", facts.finished or 0))
+        for piece in pieces:
+            spool.take(LogChunk(piece, "stdout", facts.finished or 0))
         if ended:
             spool.take(AttemptEnded(container, facts))
         path = spool.path
@@ -130,14 +152,4 @@ def _save(container: Container, data: bytes, facts: ExitFacts, root: Path | None
         spool.close()
     # What is kept in memory, on a full disk, is gone with its file.
     kept = path if path is not None and path.exists() else None
-    return Saved(kept, _failure(data + exit_lines(container.name, facts), container.name) if ended else None)
-
-
-def _failure(log: bytes, name: str) -> Verdict | None:
-    from sgdoctor.diagnosis.pipeline import diagnose_bytes  # noqa: PLC0415 - only a failure is diagnosed
-    from sgdoctor.rules.base import load_rule_base  # noqa: PLC0415
-
-    if not log:
-        return None
-    verdict = diagnose_bytes(log, name, load_rule_base())[-1]
-    return verdict if verdict.state is State.FAILED else None
+    return Saved(kept, exit_lines(container.name, facts) if ended else None)

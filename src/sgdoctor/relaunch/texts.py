@@ -63,7 +63,7 @@ def lost(what: Sequence[Difference]) -> Text:
 
 def added(what: Sequence[Difference]) -> Text:
     """The engine did more than it was asked for."""
-    fields = "; ".join(f"{one.field}: {one.found}" for one in what)
+    fields = "; ".join(f"{one.field}: {one.shown(one.found)}" for one in what)
     return Text(f"The engine set by itself: {fields}", f"容器引擎自行设置：{fields}")
 
 

@@ -199,7 +199,7 @@ class Transaction(Steps):
 
     def back(self, reason: Text, verdict: Verdict | None = None) -> Outcome:
         """Everything as it was before; see ``Steps.back``."""
-        saved = Saved(None, None)
+        saved = Saved()
 
         def save() -> dict[str, str]:
             nonlocal saved
@@ -242,7 +242,7 @@ class Transaction(Steps):
             if new is not None:
                 self._engine.remove(str(new["Id"]))
             return attached.save(self._refused, self._root)
-        return Saved(None, None) if new is None else save_log(self._engine.client, str(new["Id"]), self._root)
+        return Saved() if new is None else save_log(self._engine.client, str(new["Id"]), self._root)
 
     def _still_coming(self) -> dict[str, Any] | None:
         """A container that the engine may be making yet, for a process that was killed meanwhile."""

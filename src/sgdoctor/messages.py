@@ -29,6 +29,10 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         "relaunch a container with the corrected flags, with a way back",
         "用修正后的参数重启容器，随时可恢复",
     ),
+    "help.heal": (
+        "relaunch with one fix after the other until a server is verified",
+        "逐个修复并重启，直到服务通过验证",
+    ),
     "help.rollback": ("go back to an earlier launch of a container", "恢复容器之前的启动配置"),
     "help.history": ("the launches that a container has had", "容器经历过的各次启动"),
     "help.forget": ("remove what was kept of earlier launches", "删除以往启动所保留的内容"),

@@ -27,6 +27,7 @@ COMMANDS: Final = (
     "preflight",
     "fix",
     "relaunch",
+    "heal",
     "rollback",
     "history",
     "forget",

@@ -95,6 +95,7 @@ class Plan:
         predicted_before: what becomes of the memory as it is; None if it cannot be computed.
         predicted: what becomes of it with all changes.
         interval: of the memory fraction with all changes; None if it cannot be computed or has no say.
+        impossible: why no launch of this model fits this card; None if one may.
         alternatives: other ways to the same end, and what contradicts a step.
         left: what cannot be done here.
         warnings: what stays true with all of this.
@@ -111,6 +112,7 @@ class Plan:
     predicted_before: Prediction | None = None
     predicted: Prediction | None = None
     interval: Interval | None = None
+    impossible: Text | None = None
     alternatives: tuple[Step, ...] = ()
     left: tuple[Left, ...] = ()
     warnings: tuple[Text, ...] = ()

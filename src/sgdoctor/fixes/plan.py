@@ -307,8 +307,9 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
             else:
                 refused = _NOT_AS_MEANT
     solution, solved = maker.solution, maker.after
-    if solution is not None and solution.outcome is Outcome.IMPOSSIBLE and solution.why is not None:
-        left.insert(0, Left(None, solution.why))
+    impossible = solution.why if solution is not None and solution.outcome is Outcome.IMPOSSIBLE else None
+    if impossible is not None:
+        left.insert(0, Left(None, impossible))
     return Plan(
         steps=tuple(steps),
         before=document.launch,
@@ -319,6 +320,7 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
         predicted_before=maker.before.now if maker.before else None,
         predicted=solved.now if solved else None,
         interval=solved.interval if solved else None,
+        impossible=impossible,
         alternatives=tuple(maker.alternatives),
         left=tuple(left),
         warnings=tuple(warned.text for warned in solved.warnings) if solved else (),

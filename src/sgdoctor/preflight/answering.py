@@ -1,0 +1,52 @@
+"""From a launch to everything that there is to say before its start."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from sgdoctor.engines.sglang.flags.model import Schema
+from sgdoctor.fixes.flag_tables import assumed
+from sgdoctor.fixes.model import Answer
+from sgdoctor.fixes.plan import NO_WISHES, Wishes
+from sgdoctor.launch.model import Document
+from sgdoctor.preflight.answer import Preflight
+from sgdoctor.preflight.planning import by_hand, plan_of
+from sgdoctor.preflight.predicted import predicted
+from sgdoctor.preflight.run import checked
+from sgdoctor.preflight.situation import Wanted, situation_for
+
+
+def preflight_of(
+    name: str,
+    document: Document | None,
+    beside: Path,
+    wanted: Wanted | None = None,
+    *,
+    wishes: Wishes = NO_WISHES,
+    answers: Mapping[str, str] | None = None,
+    file: str = "",
+) -> Preflight:
+    """Gathers, checks, foresees and plans.
+
+    Args:
+        name: of the target, as the user knows it.
+        document: the launch; None for the host alone.
+        beside: folder of this machine that relative paths of the launch start from.
+        wanted: what the user says instead of what is there.
+        wishes: of the user, for the plan.
+        answers: of probes that were allowed to start something.
+        file: name of the document's file as ``patch`` takes it; empty without one.
+
+    Raises:
+        UserError: a card or a model that was named does not exist, or a wish cannot be fulfilled.
+    """
+    situation = replace(situation_for(document, beside, wanted), answers=dict(answers or {}))
+    found = tuple(checked(situation))
+    course = predicted(situation, found)
+    plan = plan_of(situation, found, file=file, wishes=wishes)
+    flags = situation.flags
+    if document is None or plan is None or flags is None:
+        return Preflight(name, situation, found, course, left=by_hand(found))
+    fix = Answer(name, document, plan, flags, version=situation.version or "")
+    note = assumed(situation.version or "", flags) if isinstance(flags, Schema) else None
+    return Preflight(name, situation, found, course, fix, note=note)

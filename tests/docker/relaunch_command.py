@@ -104,11 +104,12 @@ class Bench:
 
     def until(self, moment: str) -> None:
         """Wait until ``step state`` stands in the newest journal."""
-        until(
-            lambda: any(
-                f"{one.step} {one.state}" == moment for one in journals(root=self.root)[-1:] for one in one.progress
-            )
-        )
+
+        def stands() -> bool:
+            progress = [entry for journal in journals(root=self.root)[-1:] for entry in journal.progress]
+            return any(f"{entry.step} {entry.state}" == moment for entry in progress)
+
+        until(stands)
 
     @property
     def containers(self) -> dict[str, str]:

@@ -134,6 +134,33 @@ def test_somebody_who_may_not_use_the_engine(bench: Bench) -> None:
     assert (old, {NAME: "running"}) == (bench.identity(), bench.containers)
 
 
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [
+        ({"com.docker.swarm.service.name": "llm"}, "Swarm made this container"),
+        (
+            {
+                "com.docker.compose.project": "work",
+                "com.docker.compose.service": "llm",
+                "com.docker.compose.project.config_files": "/data/compose/7/docker-compose.yml",
+                "com.docker.compose.project.working_dir": "/data/compose/7",
+                "com.docker.compose.version": "2.29.7",
+            },
+            "It was made from /data/compose/7/docker-compose.yml, which is not here",
+        ),
+    ],
+    ids=["swarm", "portainer"],
+)
+def test_what_others_made_is_refused_with_the_flags_to_type(bench: Bench, labels: dict[str, str], why: str) -> None:
+    old = bench.serve(labels=labels)
+    done = bench.run("relaunch", NAME, "--set", BETTER, "--yes")
+
+    assert 2 == done.returncode
+    assert last(done.stdout).startswith(f"sgl: not relaunched: {why}")
+    assert "  --mem-fraction-static 0.93\n" in done.stdout.partition("To be typed where it is started:")[2]
+    assert (old, {NAME: "running"}) == (bench.identity(), bench.containers)
+
+
 def test_podman_is_refused_with_the_flags_to_type(podman_host: PrivatePodman, tmp_path: Path) -> None:
     with contextlib.closing(podman_host.client()) as client:
         container = client.containers.create(BUSYBOX, SERVE, name=NAME, network_mode="none")
@@ -316,7 +343,7 @@ def test_on_a_terminal_the_name_is_typed(bench: Bench) -> None:
         screen.type("yes")
         screen.press("Enter")
         screen.until("sgl: left as it is.")
-        assert 0 == screen.ended()
+        assert 2 == screen.ended()
         assert old == bench.identity()
 
         screen.run(f"{program} relaunch {NAME} --set {BETTER}")

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.history import name_of
     from sgdoctor.cli.main import complain
     from sgdoctor.cli.open_relaunch import open_text
-    from sgdoctor.cli.relaunch_run import agreed
+    from sgdoctor.cli.relaunch_run import EXIT_REFUSED, agreed
     from sgdoctor.containers.client import Client
     from sgdoctor.containers.endpoint import find_endpoint
     from sgdoctor.relaunch.lock import locked
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
         head = words(lang, "forget.head", name=name)
         sys.stdout.writelines(f"{printable(line)}\n" for line in (head, *(f"  {one}" for one in _lines(kept, lang))))
         if not agreed(name, lang, yes=arguments.yes, stops=False):
-            return _close("not_agreed", name, lang)
+            return _close("not_agreed", name, lang, EXIT_REFUSED)
         with locked(name):
             # A relaunch may have begun while the user thought about it.
             if found := look_for_open(name):
@@ -131,11 +131,11 @@ def _remove(client: "Client", kept: _Kept, lang: str) -> bool:
     return whole
 
 
-def _close(key: str, name: str, lang: str) -> int:
+def _close(key: str, name: str, lang: str, code: int = 0) -> int:
     from sgdoctor.report.safe import printable
 
     sys.stdout.write(printable(words(lang, key, name=name)) + "\n")
-    return 0
+    return code
 
 
 def _size(size: float) -> str:

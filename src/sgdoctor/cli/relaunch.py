@@ -116,7 +116,7 @@ def _relaunch(client: "Client", base: "RuleBase", arguments: argparse.Namespace,
     if arguments.dry_run:
         return show.closed(0, words(lang, "dry_run", name=proposal.container))
     if not show.agreed(proposal.container, stops=proposal.serves):
-        return show.closed(0, words(lang, "not_agreed", name=proposal.container))
+        return show.closed(2, words(lang, "not_agreed", name=proposal.container))
     return _carried_out(client, proposal, base, show)
 
 
@@ -167,6 +167,6 @@ def _resume(client: "Client", base: "RuleBase", arguments: argparse.Namespace, l
     show = Show(arguments, lang)
     show.heading(words(lang, "resume.head", name=name, step=step_reached(unfinished.journal, lang)))
     if not show.agreed(name, stops=False):
-        return show.closed(0, words(lang, "not_agreed", name=name))
+        return show.closed(2, words(lang, "not_agreed", name=name))
     done = words(lang, "done", name="{name}", time="{time}")
     return show.carry_out(client, Errand(name, partial(resume, client, unfinished.journal), done), base)[0]

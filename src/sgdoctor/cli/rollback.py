@@ -74,7 +74,7 @@ def _undo(client: "Client", unfinished: "Unfinished", base: "RuleBase", show: "S
     name = journal.intent.container
     show.heading(words(lang, "rollback.undo", name=name, step=step_reached(journal, lang)), undoes=journal.id)
     if not show.agreed(name, stops=False):
-        return show.closed(0, words(lang, "not_agreed", name=name))
+        return show.closed(2, words(lang, "not_agreed", name=name))
     done = words(lang, "done", name="{name}", time="{time}")
     errand = Errand(name, partial(rollback, client, name), done, undone=True)
     return show.carry_out(client, errand, base)[0]
@@ -109,6 +109,6 @@ def _go_back(client: "Client", given: str, to: "To", *, base: "RuleBase", show: 
         to=wanted.number,
     )
     if not show.agreed(name, stops=look.running):
-        return show.closed(0, words(lang, "not_agreed", name=name))
+        return show.closed(2, words(lang, "not_agreed", name=name))
     done = words(lang, "done.rollback", name="{name}", number=wanted.number, time="{time}")
     return show.carry_out(client, Errand(name, partial(rollback, client, name, to), done), base)[0]

@@ -13,6 +13,7 @@ from typing import Any
 import docker
 
 from sgdoctor.relaunch.journal import journals
+from tests.composes import path_with_tools
 from tests.docker.dockerd import PrivateDockerd
 
 NAME = "sgl"
@@ -46,7 +47,12 @@ class Bench:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"DOCKER_HOST": self.host.url, "XDG_STATE_HOME": str(self.home), "LANG": "C.UTF-8"}
+        return {
+            "DOCKER_HOST": self.host.url,
+            "XDG_STATE_HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "PATH": path_with_tools(),
+        }
 
     @property
     def words(self) -> list[str]:

@@ -10,15 +10,34 @@ from pathlib import Path
 import docker
 import pytest
 
-from sgdoctor.relaunch.journal import journal_dir, journals
+from sgdoctor.relaunch.journal import journals
+from tests.composes import first, modern, needed
 from tests.docker.dockerd import PrivateDockerd
 from tests.docker.images import BUSYBOX
 from tests.docker.podman import PrivatePodman
 from tests.docker.relaunch_command import BETTER, NAME, SERVE, WORSE, Bench, last, until
 from tests.terminal.tmux import Screen
 
+pytestmark = pytest.mark.slow
+
 # Fast enough to be waited for, slow enough to be interrupted.
 SLOW = {"STANDIN_PACE": "20"}
+
+COMPOSE = """\
+services:
+  llm: # the big one
+    image: {image}
+    container_name: sgl
+    environment: {{STANDIN_SCENARIO: decide, STANDIN_MODEL: qwen3.6-27b}}
+    command:
+      - python3
+      - -m
+      - sglang.launch_server
+      - --model-path=/models/27b
+      - --host=0.0.0.0
+      - --mem-fraction-static
+      - "0.92" # tried on a 3090
+"""
 
 
 @pytest.fixture
@@ -238,6 +257,30 @@ def test_forward_then_a_failure_then_back_then_forgotten(bench: Bench) -> None:
     assert (0, "sgl: nothing is kept of it.") == (empty.returncode, last(empty.stdout))
 
 
+def test_a_service_of_compose_through_its_file_and_back(bench: Bench, tmp_path: Path) -> None:
+    file, text = tmp_path / "compose.yaml", COMPOSE.format(image=bench.image)
+    file.write_text(text)
+    words = [*needed(modern() or first()), "-f", file.name, "up", "-d"]
+    subprocess.run(words, env=os.environ | bench.environment, cwd=tmp_path, check=True, capture_output=True)
+    old = bench.identity()
+    shown = bench.run("relaunch", NAME, "--set", BETTER, "--dry-run")
+    untouched = file.read_text()
+    done = bench.run("relaunch", NAME, "--set", BETTER, "--yes")
+    edited, better = file.read_text(), bench.identity()
+    back = bench.run("rollback", NAME, "--yes")
+
+    assert (0, text) == (shown.returncode, untouched)
+    assert '+      - "0.93" # tried on a 3090' in shown.stdout
+    assert f"Through {file}, service llm" in " ".join(shown.stdout.split())
+    assert "The old container: Compose removes it." in " ".join(shown.stdout.split())
+    assert (0, "") == (done.returncode, done.stderr)
+    assert text.replace("0.92", "0.93") == edited
+    assert old != better
+    assert (0, text) == (back.returncode, file.read_text())
+    assert "Through its compose file." in back.stdout
+    assert "sgl serves again with launch 0, after " in last(back.stdout)
+
+
 def test_json_of_a_failure(bench: Bench) -> None:
     old = bench.serve()
     code, data = bench.data("relaunch", NAME, "--set", WORSE, "--yes")
@@ -316,19 +359,6 @@ def test_a_lost_terminal_and_a_closed_pipe_do_not_stop_it(bench: Bench) -> None:
 
     assert 0 == process.wait(30)
     assert [*SERVE[:-1], "0.93"] == bench.command()
-
-
-def test_an_open_journal_is_never_forgotten(bench: Bench) -> None:
-    bench.serve(environment=SLOW)
-    process = bench.begin("relaunch", NAME, "--set", BETTER, "--yes")
-    bench.until("start done")
-    done = bench.run("forget", NAME, "--yes")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
-
-    assert 2 == done.returncode
-    assert "is being relaunched at this moment" in done.stderr
-    assert [path.suffix for path in journal_dir(bench.root).glob("*.jsonl")] == [".jsonl"]
 
 
 # ---------------------------------------------------------------- on a terminal

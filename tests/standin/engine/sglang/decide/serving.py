@@ -4,6 +4,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -135,6 +136,8 @@ class Decided:
         if death is not None:
             return death
         reply = reply_to(request, tool_parser=self._tool_parser, reasoning_parser=self._reasoning_parser)
+        if self._decision.situation.answer is not None:
+            reply = replace(reply, content=self._decision.situation.answer, reasoning=None)
         said = (prefill_line(self._decision, tokens),)
         model = request.get("model", "default")
         if request.get("stream"):

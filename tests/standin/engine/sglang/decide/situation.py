@@ -84,6 +84,7 @@ class Situation:
         dtype: of the configuration, instead of the model's own.
         costs: what no formula gives.
         conv_dtype: of the convolution states, from the engine's environment.
+        answer: what the model says, whatever it is asked; None for what it said when it was recorded.
     """
 
     version: str
@@ -93,6 +94,7 @@ class Situation:
     dtype: str | None = None
     costs: Costs = Costs()
     conv_dtype: str = "bfloat16"
+    answer: str | None = None
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Self:
@@ -110,6 +112,7 @@ class Situation:
             dtype=environment.get("STANDIN_DTYPE"),
             costs=Costs(_gib(environment, "STANDIN_GRAPHS_GIB"), _gib(environment, "STANDIN_PREFILL_GIB")),
             conv_dtype=environment.get("SGLANG_MAMBA_CONV_DTYPE", "bfloat16"),
+            answer=environment.get("STANDIN_ANSWER"),
         )
 
     def model(self, path: str) -> Model:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,10 +62,12 @@ class Stage:
     host: PrivateDockerd
     client: docker.DockerClient
     root: Path
+    since: float = 0.0
 
     def serve(self, name: str = NAME, **options: Any) -> str:
         """Start a server; its id."""
-        settings = {**QUICK, "restart_policy": POLICY, **options}
+        settings = {**QUICK, "restart_policy": POLICY, "volumes": ["/data"], **options}
+        self.since = time.time()
         container = self.client.containers.run(launches.IMAGE, SERVE, name=name, detach=True, **settings)
         return str(container.id)
 
@@ -93,6 +96,21 @@ class Stage:
     def running(self) -> int:
         return len(self.client.containers.list())
 
+    def assert_never_two(self) -> None:
+        """By the engine's own events no two containers ran at once, since there was one or none."""
+        url = self.client.api._url("/events")
+        filters = json.dumps({"type": ["container"], "event": ["start", "die"]})
+        query = {"since": f"{self.since:.9f}", "until": f"{time.time():.9f}", "filters": filters}
+        told = [json.loads(line) for line in self.client.api.get(url, params=query).content.splitlines()]
+        running: set[str] = set()
+        for event in told:
+            if event["Action"] == "start":
+                running.add(event["id"])
+            else:
+                running.discard(event["id"])
+
+            assert len(running) <= 1, told
+
     def clear(self) -> None:
         """Remove containers and journals."""
         for container in self.client.containers.list(all=True):
@@ -101,8 +119,12 @@ class Stage:
         for journal in journals(root=self.root):
             journal.discard()
 
+    def volumes(self, name: str = NAME) -> list[str]:
+        return [mount["Name"] for mount in self.inspect(name)["Mounts"]]
+
     def assert_back(self, old: str) -> None:
         """Everything is as before the relaunch of the container ``old``, which ran."""
+        self.assert_never_two()
         now = self.inspect()
 
         assert (old, "running") == (now["Id"], now["State"]["Status"])
@@ -112,12 +134,14 @@ class Stage:
 
     def assert_done(self, old: str) -> None:
         """The new container serves, and the old one is kept."""
+        self.assert_never_two()
         now, kept = self.inspect(), self.inspect(f"{NAME}.sgd-old")
 
         assert SERVE + ADDED == now["Config"]["Cmd"]
         assert POLICY == now["HostConfig"]["RestartPolicy"]
         assert {NAME: "running", f"{NAME}.sgd-old": "exited"} == self.containers
         assert (old, "no") == (kept["Id"], kept["HostConfig"]["RestartPolicy"]["Name"])
+        assert self.volumes() == self.volumes(f"{NAME}.sgd-old")
         assert [] == open_journals(root=self.root)
         assert journals(root=self.root)[-1].id == now["Config"]["Labels"][LABEL]
 
@@ -130,7 +154,3 @@ def at(moment: str, act: Callable[[], object]) -> Watcher:
             act()
 
     return watch
-
-
-def as_json(data: Any) -> Any:
-    return json.loads(json.dumps(data))

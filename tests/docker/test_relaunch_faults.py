@@ -345,6 +345,46 @@ def test_socket_that_may_not_be_used(stage: Stage) -> None:
     stage.assert_back(old)
 
 
+def test_crash_loop_is_ended_and_comes_back(stage: Stage) -> None:
+    old = stage.serve(entrypoint=["sh", "-c", "sleep 0.1; exit 1"])
+    during: list[str] = []
+
+    outcome = stage.relaunch(
+        changes=[Change("env.set", "A", "b")],
+        readiness=NEVER,
+        watcher=at("start begun", lambda: during.append(stage.inspect(old)["State"]["Status"])),
+    )
+
+    assert Ending.BACK is outcome.ending
+    assert ["exited"] == during, outcome
+    assert POLICY == stage.inspect()["HostConfig"]["RestartPolicy"]
+    assert old == stage.inspect()["Id"]
+    assert stage.inspect()["State"]["Status"] in ("running", "restarting")
+
+
+def test_container_that_did_not_run_does_not_run_afterwards(stage: Stage) -> None:
+    old = stage.serve()
+    stage.client.containers.get(old).stop()
+
+    outcome = stage.relaunch(readiness=NEVER)
+
+    assert Ending.BACK is outcome.ending
+    assert {NAME: "exited"} == stage.containers
+    assert POLICY == stage.inspect()["HostConfig"]["RestartPolicy"]
+
+
+def test_paused_container_is_left_alone(stage: Stage) -> None:
+    old = stage.serve()
+    stage.client.containers.get(old).pause()
+
+    outcome = stage.relaunch()
+    stage.client.containers.get(old).unpause()
+
+    assert Ending.REFUSED is outcome.ending
+    assert "docker unpause" in said(outcome)
+    stage.assert_back(old)
+
+
 def test_command_that_is_not_there(stage: Stage) -> None:
     old = stage.serve(entrypoint=[""])
 
@@ -393,14 +433,16 @@ def test_stopped_by_the_user(stage: Stage) -> None:
     stage.assert_back(old)
 
 
-def test_container_of_compose_is_left_to_compose(stage: Stage) -> None:
-    labels = {"com.docker.compose.project": "p", "com.docker.compose.service": "sgl"}
-    old = stage.serve(labels=labels)
+@pytest.mark.parametrize(
+    ("label", "maker"), [("com.docker.swarm.service.name", "Swarm"), ("io.kubernetes.pod.name", "Kubernetes")]
+)
+def test_container_of_an_orchestrator_is_left_to_it(stage: Stage, label: str, maker: str) -> None:
+    old = stage.serve(labels={label: "sgl"})
 
     outcome = stage.relaunch()
 
     assert Ending.REFUSED is outcome.ending
-    assert said(outcome).startswith("Compose made this container")
+    assert said(outcome).startswith(f"{maker} made this container")
     stage.assert_back(old)
 
 

@@ -33,11 +33,13 @@ from sgdoctor.relaunch.steps import FailedError, Steps, name_of, runs
 from sgdoctor.texts import Text
 
 _POLL: Final = 0.05
-_GONE_SECONDS: Final = 30.0
+_END_SECONDS: Final = 30.0
 # So long an engine may still be making a container for somebody who was killed while asking for it.
 _CREATING_SECONDS: Final = 2.0
+_AGAIN_SECONDS: Final = 5.0
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
+_ITS_OWN_FAULT: Final = 500
 _RESTORED: Final = "-restored"
 
 
@@ -132,18 +134,24 @@ class Transaction(Steps):
     def _hold(self) -> None:
         old = self._old()
         if old is not None and _policy(old).get("Name") not in ("no", ""):
-            self._engine.set_policy(self._intent.old_id, NO_POLICY)
+            self._set_policy(self._intent.old_id, NO_POLICY)
+
+    def _set_policy(self, container: str, policy: Mapping[str, Any]) -> None:
+        limit = time.monotonic() + _AGAIN_SECONDS
+        while True:
+            try:
+                self._engine.set_policy(container, policy)
+            except RefusedError as error:
+                # "cannot update a stopped container": it ended at this moment, as in a crash loop it does all the time.
+                if error.status < _ITS_OWN_FAULT or time.monotonic() > limit:
+                    raise
+                time.sleep(_POLL)
+            else:
+                return
 
     def _stop(self) -> None:
         intent = self._intent
-        old = self._old()
-        if old is not None and runs(old):
-            own = mapping(old.get("Config")).get("StopTimeout") or 0
-            try:
-                self._engine.stop(intent.old_id, max(self._patience.stop, own))
-            except RefusedError as error:
-                if error.status != _NOT_FOUND:  # it ended by itself, and is gone
-                    raise
+        self._until(self._stopped)
         if intent.removes_itself and intent.ran:
             self._until(lambda: self._old() is None)
             return
@@ -152,6 +160,19 @@ class Transaction(Steps):
             raise FailedError(texts.old_gone(intent.container))
         if old is not None and runs(old):
             raise FailedError(texts.OLD_RUNS)
+
+    def _stopped(self) -> bool:
+        """Stop the old container; a restart of a crash loop that was under way may come through once more."""
+        old = self._old()
+        if old is None or not runs(old):
+            return True
+        own = mapping(old.get("Config")).get("StopTimeout") or 0
+        try:
+            self._engine.stop(self._intent.old_id, max(self._patience.stop, own))
+        except RefusedError as error:
+            if error.status != _NOT_FOUND:  # it ended by itself, and is gone
+                raise
+        return False
 
     def _step_aside(self) -> None:
         old = self._old()
@@ -193,7 +214,7 @@ class Transaction(Steps):
         if self._attached is not None:
             self._attached.close()
         if wanted.get("Name") not in (None, "", "no") and _policy(new) != wanted:
-            self._engine.set_policy(str(new["Id"]), wanted)
+            self._set_policy(str(new["Id"]), wanted)
 
     # ------------------------------------------------------------ back
 
@@ -267,7 +288,7 @@ class Transaction(Steps):
             self._until(lambda: self._engine.inspect(new) is None)
             return
         if _policy(data).get("Name") not in ("no", ""):
-            self._engine.set_policy(new, NO_POLICY)
+            self._set_policy(new, NO_POLICY)
         if runs(data):
             self._engine.stop(new, self._patience.stop)
         if name_of(data) != self._intent.beside:
@@ -292,7 +313,7 @@ class Transaction(Steps):
         old = self._place_of_old()
         wanted = mapping(mapping(self._intent.old.get("HostConfig")).get("RestartPolicy"))
         if old is not None and wanted and _policy(old) != wanted:
-            self._engine.set_policy(str(old["Id"]), wanted)
+            self._set_policy(str(old["Id"]), wanted)
 
     def _restart_old(self) -> None:
         old = self._place_of_old()
@@ -323,8 +344,8 @@ class Transaction(Steps):
         return data
 
     def _until(self, done: Callable[[], bool]) -> None:
-        """Wait for the engine to finish removing a container, whose name is taken so long."""
-        limit = time.monotonic() + _GONE_SECONDS
+        """Wait for the engine to finish what it was asked for, or has begun by itself."""
+        limit = time.monotonic() + _END_SECONDS
         while not done() and time.monotonic() < limit:
             time.sleep(_POLL)
 

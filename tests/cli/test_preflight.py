@@ -115,6 +115,22 @@ def test_the_first_start_of_the_27b(model: Path, capsys: pytest.CaptureFixture[s
     assert data["plan"]["predicted"]["kv_tokens"] > 0
 
 
+def test_earlier_starts_here_say_how_long_it_takes(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    phases = {"weights": 100.0, "graph_capture": 200.0, "warmup": 5.0}
+    start = {"model": "m", "quantisation": "", "image": "", "gpu": "NVIDIA GeForce RTX 3090", "start": "1"}
+    (tmp_path / "XDG_STATE_HOME" / "sgdoctor").mkdir(parents=True)
+    (tmp_path / "XDG_STATE_HOME" / "sgdoctor" / "starts.jsonl").write_text(
+        json.dumps({**start, "phases": phases}) + "\n"
+    )
+    _, data = answer(capsys, command(model.parent, "--mem-fraction-static 0.92"), "--gpu", "3090")
+    (end,) = data["course"]
+
+    # 20 to 45 s up to the weights; so few starts count with a tenth more and less.
+    assert ("SGL201", [290.0, 375.0]) == (end["rule"], end["seconds"])
+
+
 def test_the_planned_launch_passes(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, data = answer(capsys, command(model.parent, GOOD), "--gpu", "3090")
 

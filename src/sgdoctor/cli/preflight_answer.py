@@ -8,12 +8,14 @@ from typing import Final
 
 from sgdoctor.cli.diagnose import EXIT_FAILED, EXIT_FINE, EXIT_WARNINGS
 from sgdoctor.cli.fix_answer import shown_path, version_named
+from sgdoctor.config import state_dir
 from sgdoctor.fixes.plan import Wishes
 from sgdoctor.preflight.answer import Preflight
-from sgdoctor.preflight.answering import preflight_of
+from sgdoctor.preflight.answering import Usual, preflight_of
 from sgdoctor.preflight.model import Status
 from sgdoctor.preflight.situation import Wanted
 from sgdoctor.targets import Target, compose_here, open_target
+from sgdoctor.watching.history import History, Key
 
 _EXITS: Final = {Status.FAIL: EXIT_FAILED, Status.WARN: EXIT_WARNINGS}
 
@@ -58,7 +60,18 @@ def preflight_for(target: Target | None, arguments: argparse.Namespace, answers:
         wishes=Wishes(tuple(arguments.choose)),
         answers=answers,
         file=shown_path(file) if file is not None else "",
+        usual=_usual(),
     )
+
+
+def _usual() -> Usual:
+    """How long phases took on this machine, as ``watch`` has learned it."""
+    history = History(state_dir() / "starts.jsonl")
+
+    def usual(model: str, image: str, card: str, phase: str) -> tuple[float, float] | None:
+        return history.usual(Key(model, "", image, card), phase)
+
+    return usual
 
 
 def exit_code(answer: Preflight) -> int:

@@ -194,6 +194,7 @@ class Situation:
         flags: flags of that version; of the likeliest one where it is unknown.
         answers: results of probes that were allowed to start something (``--deep``), by name.
         beside: folder of this machine that relative paths of the launch start from.
+        learned: shortest and longest seconds of phases in earlier starts of this launch on this machine, by phase.
     """
 
     host: HostFacts
@@ -206,6 +207,7 @@ class Situation:
     flags: FlagTable | None = None
     answers: dict[str, str] = field(default_factory=dict)
     beside: Path = Path()
+    learned: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 class Check(Protocol):

@@ -43,21 +43,28 @@ def reached_after(situation: Situation, phase: PhaseName) -> Seconds | None:
     """Seconds from the start of the container to a phase; None where that depends on weights that are not here."""
     if phase in _BEFORE_WEIGHTS:
         return Seconds(*_BEFORE_WEIGHTS[phase])
-    weights = situation.model.weights_gib if situation.model is not None else None
-    if situation.model is None or weights is None:
-        return None
     least, most = _BEFORE_WEIGHTS[PhaseName.WEIGHTS]
-    least, most = least + weights / _READING[0], most + weights / _READING[1]
-    if _ORDER.index(phase) > _ORDER.index(PhaseName.GRAPH_CAPTURE):
-        capture = _capture(situation)
-        least, most = least + capture[0], most + capture[1]
-    if _ORDER.index(phase) > _ORDER.index(PhaseName.WARMUP):
-        least, most = least + _WARMUP[0], most + _WARMUP[1]
+    for one, usual in (
+        (PhaseName.WEIGHTS, _reading(situation)),
+        (PhaseName.GRAPH_CAPTURE, _capture(situation)),
+        (PhaseName.WARMUP, _WARMUP),
+    ):
+        if _ORDER.index(phase) > _ORDER.index(one):
+            span = situation.learned.get(one.value, usual)
+            if span is None:
+                return None
+            least, most = least + span[0], most + span[1]
     return Seconds(least, most)
 
 
-def _capture(situation: Situation) -> tuple[float, float]:
-    assert situation.model is not None
+def _reading(situation: Situation) -> tuple[float, float] | None:
+    weights = situation.model.weights_gib if situation.model is not None else None
+    return None if weights is None else (weights / _READING[0], weights / _READING[1])
+
+
+def _capture(situation: Situation) -> tuple[float, float] | None:
+    if situation.model is None:
+        return None
     if asked_by(situation.launch, situation.flags).has("--disable-cuda-graph"):
         return _NO_CAPTURE
     return _CAPTURE_OF_EXPERTS if any(situation.model.settings.get(name) for name in _EXPERTS) else _CAPTURE

@@ -192,29 +192,67 @@ def fidelity(data: Mapping[str, Any]) -> dict[str, Any]:
 # ------------------------------------------------------------ a relaunch that is killed
 
 
-def killed(project: Project, step: Step, moment: str, changes: list[Change]) -> None:
-    """Relaunch in a process of its own, which is killed.
+class Killer:
+    """Relaunches in processes of their own, which are killed; one process forks them all, so that each begins at once."""
 
-    Args:
-        project: that runs.
-        step: in which step.
-        moment: ``begun`` or ``done``; ``made``: once Compose has made the new container, which goes on then;
-            ``with-compose``: the same, and Compose is killed as well; ``back``: begun on the way back.
-        changes: of the relaunch.
-    """
-    arguments = [project.url, project.compose[0], str(project.folder), str(project.state), project.image, step, moment]
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.docker.composing", *arguments, json.dumps(changes)],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert -signal.SIGKILL == done.returncode, (done.stdout, done.stderr)
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.docker.composing"],
+            cwd=Path(__file__).parents[2],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def kill(self, project: Project, step: Step, moment: str, changes: list[Change]) -> None:
+        """Relaunch, and be killed.
+
+        Args:
+            project: that runs.
+            step: in which step.
+            moment: ``begun`` or ``done``; ``made``: once Compose has made the new container, which goes on then;
+                ``with-compose``: the same, and Compose is killed as well; ``back``: begun on the way back.
+            changes: of the relaunch.
+        """
+        where = [project.url, project.compose, str(project.folder), str(project.state), project.image]
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([*where, step, moment, changes, dict(os.environ)]) + "\n")
+        self._process.stdin.flush()
+        status = int(self._process.stdout.readline())
+        assert os.WIFSIGNALED(status), f"it was not killed: {status}"
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
 
 
-def _main(url: str, compose: str, folder: str, state: str, image: str, step: str, moment: str, changes: str) -> None:
-    project = Project(url, [compose], Path(folder), Path(state), image)
+def _serve() -> None:
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            try:
+                _relaunch(*json.loads(line))
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        sys.stdout.write(f"{status}\n")
+        sys.stdout.flush()
+
+
+def _relaunch(
+    url: str,
+    compose: list[str],
+    folder: str,
+    state: str,
+    image: str,
+    step: str,
+    moment: str,
+    changes: list[list[str]],
+    environment: dict[str, str],
+) -> None:
+    os.environ.update(environment)
+    project = Project(url, compose, Path(folder), Path(state), image)
     steps: list[Step] = []
 
     def watcher(progress: Progress) -> None:
@@ -237,9 +275,8 @@ def _main(url: str, compose: str, folder: str, state: str, image: str, step: str
                     os.kill(int(pid), signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    outcome = project.relaunch(*(Change(*one) for one in json.loads(changes)), watcher=watcher)
-    sys.stdout.write(f"{outcome}\n")
+    project.relaunch(*(Change(*one) for one in changes), watcher=watcher)
 
 
 if __name__ == "__main__":
-    _main(*sys.argv[1:])
+    _serve()

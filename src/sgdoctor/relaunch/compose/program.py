@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -62,20 +63,23 @@ class Compose:
         return self.version < (2,)
 
 
-def find_compose(made_by: str, environment: Mapping[str, str]) -> Compose | None:
+def find_compose(made_by: str) -> Compose | None:
     """The Compose of the generation that made a container, which gives a configuration the same hash; None if none is.
 
     Args:
         made_by: version of the one that made it.
-        environment: with the ``PATH`` to look in.
     """
-    first = _version(made_by) < (2,)
-    found = (_asked(words, environment) for words in _candidates(environment, plugin=not first))
+    first, path = is_first(made_by), os.environ.get("PATH", os.defpath)
+    found = (_asked(words) for words in _candidates(path, plugin=not first))
     return next((one for one in found if one is not None and one.is_first == first), None)
 
 
-def _candidates(environment: Mapping[str, str], *, plugin: bool) -> Iterator[tuple[str, ...]]:
-    path = environment.get("PATH", os.defpath)
+def is_first(version: str) -> bool:
+    """Whether a version is one of the first generation."""
+    return version.startswith("1.")
+
+
+def _candidates(path: str, *, plugin: bool) -> Iterator[tuple[str, ...]]:
     if plugin and (docker := shutil.which("docker", path=path)):
         yield docker, "compose"
     # Both generations may be installed under the same name.
@@ -84,11 +88,11 @@ def _candidates(environment: Mapping[str, str], *, plugin: bool) -> Iterator[tup
             yield (program,)
 
 
-def _asked(words: tuple[str, ...], environment: Mapping[str, str]) -> Compose | None:
+@cache
+def _asked(words: tuple[str, ...]) -> Compose | None:
     try:
         done = subprocess.run(  # noqa: S603 - a program of the user's PATH
             [*words, "version", "--short"],
-            env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -18,7 +18,7 @@ from sgdoctor.launch.inspection.reading import ComposeOrigin, compose_origin, ma
 from sgdoctor.launch.model import Launch
 from sgdoctor.relaunch import texts as common
 from sgdoctor.relaunch.compose import texts
-from sgdoctor.relaunch.compose.program import Compose, ComposeProject, ProjectWords, find_compose
+from sgdoctor.relaunch.compose.program import Compose, ComposeProject, ProjectWords, find_compose, is_first
 from sgdoctor.texts import Text
 
 LABEL: Final = "com.docker.compose."
@@ -72,12 +72,14 @@ def open_service(client: Client, inspection: Inspection) -> ComposeService:
     document = open_compose(words.paths, origin.service, os.environ, _env_files(words))
     if document.path is None:
         raise ValueError(document.name)
+    if others := _inside(document):
+        raise refused(texts.shared(origin.service, others))
     count = max(len(service_containers(client, origin)), _scale(document))
     if count > 1:
         raise refused(texts.replicas(count))
-    compose = find_compose(origin.version, os.environ)
+    compose = find_compose(origin.version)
     if compose is None:
-        first = origin.version.startswith("1.")
+        first = is_first(origin.version)
         raise refused(texts.not_installed(origin.version, str(document.path), origin.service, first=first))
     words = replace(words, variables=_mentioned(document.project, words))
     project = ComposeProject(compose, words, client.connections.endpoint)
@@ -166,6 +168,13 @@ def _mentioned(project: Project, words: ProjectWords) -> dict[str, str | None]:
     # A variable may also be passed on by its bare name.
     named = {name for text in sources for name in _NAME.findall(text) if name in os.environ}
     return {name: os.environ.get(name) for name in sorted(used | named - {"PATH"})}
+
+
+def _inside(document: ComposeDocument) -> list[str]:
+    """Other services that live in the network, the memory or the processes of this one's container."""
+    place = f"service:{document.service}"
+    services = document.project.services.values()
+    return [one.name for one in services if place in map(one.text, ("network_mode", "ipc", "pid"))]
 
 
 def _scale(document: ComposeDocument) -> int:

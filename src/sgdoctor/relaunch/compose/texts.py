@@ -1,9 +1,9 @@
 """What a user is told about a relaunch by Compose."""
 
+import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from sgdoctor.relaunch.model import Step
 from sgdoctor.texts import Text
 
 STILL_AT_WORK: Final = Text(
@@ -17,6 +17,10 @@ NOTHING_CHANGES: Final = Text(
     "Compose sees no difference between the edited file and the old one.", "Compose 认为修改后的文件与原文件没有区别。"
 )
 NO_SUCH_CHANGE: Final = Text("The file says all that already.", "文件中已经是这样。")
+NOT_BACK: Final = Text(
+    "The container is not as it was before: the file, or a variable of the shell, gives another one now.",
+    "容器与之前不同：文件或 shell 变量现在对应的是另一个容器。",
+)
 BY_OTHERS: Final = Text(
     "The container was made anew by somebody else meanwhile; it was left alone.",
     "期间该容器被其他人重新创建；未作改动。",
@@ -34,16 +38,33 @@ def too_long(seconds: float) -> str:
 
 
 def not_installed(version: str, file: str, service: str, *, first: bool) -> Text:
-    """The container was made by a Compose that is not there."""
+    """The container was made by a Compose, perhaps of the first generation, that is not there."""
     name = f"docker-compose {version}" if first else f"Compose {version or '2'}"
     way = "apt-get install docker-compose" if first else "https://docs.docker.com/compose/install/"
     command = "docker-compose" if first else "docker compose"
+    target = shlex.quote(f"{file}:{service}")
     return Text(
-        f"{name} made this container and is not installed here ({way}). Without it: `sgdoctor fix {file}:{service} "
+        f"{name} made this container and is not installed here ({way}). Without it: `sgdoctor fix {target} "
         f"--write` edits the file; then, where Compose is: {command} up -d --no-deps {service}",
-        f"该容器由 {name} 创建，但这里没有安装（{way}）。没有它时：`sgdoctor fix {file}:{service} --write` 可修改文件；"
+        f"该容器由 {name} 创建，但这里没有安装（{way}）。没有它时：`sgdoctor fix {target} --write` 可修改文件；"
         f"然后在装有 Compose 的机器上运行：{command} up -d --no-deps {service}",
     )
+
+
+def shared(service: str, others: Sequence[str]) -> Text:
+    """Other containers would lose what they live in."""
+    listed = ", ".join(others)
+    return Text(
+        f"{listed} lives in the network, the memory or the processes of {service}, and would have to be made anew "
+        f"with it; edit the file (sgdoctor fix --write) and run up for all of them.",
+        f"{listed} 共用 {service} 的网络、内存或进程空间，必须一起重建；请修改文件（sgdoctor fix --write），"
+        "再对它们一起运行 up。",
+    )
+
+
+def not_replaced(file: str, why: str) -> Text:
+    """A file that is mounted by itself, a full disk."""
+    return Text(f"{file} cannot be replaced: {why}", f"无法替换 {file}：{why}")
 
 
 def no_files() -> Text:
@@ -168,11 +189,3 @@ def not_started(error: str) -> Text:
 def kept_copy(backup: str) -> Text:
     """After it went well."""
     return Text(f"The file as it was: {backup}", f"原文件的副本：{backup}")
-
-
-def not_back(step: Step) -> Text:
-    """The way back did not lead where it should."""
-    return Text(
-        f"After {step} the container is not as it was before: the file gives another one now.",
-        f"执行 {step} 之后，容器与之前不同：文件现在对应的是另一个容器。",
-    )

@@ -7,6 +7,7 @@ taken again.
 
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from sgdoctor.launch.inspection.reading import ComposeOrigin, compose_origin, ma
 from sgdoctor.relaunch import texts as common
 from sgdoctor.relaunch.compose import texts
 from sgdoctor.relaunch.compose.merging import merged
-from sgdoctor.relaunch.compose.program import ComposeError, ComposeProject, ProjectWords, find_compose
+from sgdoctor.relaunch.compose.program import ComposeError, ComposeProject, ProjectWords, find_compose, is_first
 from sgdoctor.relaunch.compose.service import config_hash, refused, service_containers
 from sgdoctor.relaunch.engine import Engine
 from sgdoctor.relaunch.journal import Journal
@@ -65,9 +66,9 @@ class ComposeTransaction(Steps):
         self._services: Sequence[str] = tuple(facts["hashes"])
         self._touched = journal.begun(Step.START)
         self._turn = journal.path.with_suffix(".compose")
-        compose = find_compose(origin.version, os.environ)
+        compose = find_compose(origin.version)
         if compose is None:
-            first = origin.version.startswith("1.")
+            first = is_first(origin.version)
             raise refused(texts.not_installed(origin.version, str(self._file), origin.service, first=first))
         endpoint = engine.client.connections.endpoint
         self._project = ComposeProject(compose, self._words, endpoint, self._turn)
@@ -101,14 +102,18 @@ class ComposeTransaction(Steps):
     def _checked(self, words: ProjectWords) -> str:
         """The hash of the service in edited files, once it is known that nothing else changes by them."""
         service, before = self._origin.service, self._intent.facts["hashes"]
-        after = self._project.hashes(self._services, words)
+        # The user waits for it.
+        with ThreadPoolExecutor(1) as other:
+            read = other.submit(self._project.command, service, words)
+            after = self._project.hashes(self._services, words)
+            found = read.result()
         if others := sorted(
             name for name in {*before, *after} if name != service and before.get(name) != after.get(name)
         ):
             raise FailedError(texts.touches_others(others))
         if service not in after or after[service] == before.get(service):
             raise FailedError(texts.NOTHING_CHANGES)
-        wanted, found = self._intent.command, self._project.command(service, words)
+        wanted = self._intent.command
         if found is not None and found != wanted:
             raise FailedError(texts.reads_otherwise(" ".join(wanted), " ".join(found)))
         return after[service]
@@ -122,7 +127,10 @@ class ComposeTransaction(Steps):
             if not self._staged.exists():
                 write_like(self._staged, self._after.encode(), self._status())
             self._status()
-            self._staged.replace(self._file)
+            try:
+                self._staged.replace(self._file)
+            except OSError as error:
+                raise FailedError(texts.not_replaced(str(self._file), error.strerror or str(error))) from None
         elif self._now() != self._after:
             raise FailedError(texts.edited_meanwhile(str(self._file)))
         return {} if "hash" in self._journal.known else {"hash": self._checked(self._words)}
@@ -228,7 +236,7 @@ class ComposeTransaction(Steps):
             raise FailedError(texts.not_made(self._origin.service))
         restored = there[-1]
         if config_hash(restored) != self._hash_before():
-            raise FailedError(texts.not_back(Step.RESTART_OLD))
+            raise FailedError(texts.NOT_BACK)
         error = str(mapping(restored.get("State")).get("Error") or "")
         if error and ran:
             raise FailedError(texts.not_started(error))

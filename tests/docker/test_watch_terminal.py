@@ -19,13 +19,12 @@ Start = Callable[..., Container]
 
 @pytest.fixture
 def start(docker_client: docker.DockerClient, standin_image: str) -> Start:
-    """Start a container named sgl: `start("scenario", pace="20", restart_policy=...)`."""
+    """Start a container, named sgl where nothing else is said: `start("scenario", pace="20", restart_policy=...)`."""
 
     def starter(scenario: str, **options: Any) -> Container:
         variables = {"STANDIN_SCENARIO": scenario, "STANDIN_PACE": options.pop("pace", "0")}
-        return docker_client.containers.run(
-            standin_image, MODULE, name="sgl", environment=variables, detach=True, **options
-        )
+        options = {"name": "sgl", "environment": variables, "detach": True} | options
+        return docker_client.containers.run(standin_image, MODULE, **options)
 
     return starter
 
@@ -60,6 +59,23 @@ def test_from_the_first_line_to_a_crash_loop(screen: Screen, start: Start) -> No
     screen.escape("always the newest")
     screen.press("q")
     assert screen.ended() in (0, 3)
+
+
+def test_which_of_several_containers_is_asked(screen: Screen, start: Start) -> None:
+    start(SERVES)
+    start(FAILS, name="failed").wait()
+    start(SERVES, name="second")
+    screen.run("sgdoctor watch")
+    screen.until("Which container?", "● second  Up ", "● sgl  Up ", "■ failed  Exited ", "x · sglang-standin:v0.5.15")
+    screen.press("C-c")
+    assert screen.ended() == 130
+
+    screen.run("sgdoctor watch")
+    screen.until("Which container?")
+    screen.press("G", "Enter")
+    screen.until("✖ FAILED", "failed", "SGL401 ●●●")
+    screen.press("q")
+    assert screen.ended() == 3
 
 
 def test_a_container_that_is_removed_and_made_again(screen: Screen, start: Start) -> None:

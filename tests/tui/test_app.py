@@ -99,6 +99,52 @@ async def test_a_failed_start_shows_cause_evidence_and_flags_at_once() -> None:
         assert text in screen
 
 
+async def test_the_pace_of_a_crash_loop_gives_way_to_the_name_and_counts_one_clock() -> None:
+    moment = snapshot_of(FAILED, attempts=5)
+    # The starts before the app was opened are told by the log, in another zone.
+    old = tuple(one._replace(started=(one.started or 0) - 28800, by_log=True) for one in moment.attempts[:2])
+    async with desk(FAILED, moment._replace(attempts=(*old, *moment.attempts[2:]))) as one:
+        wide = one.screen
+        await one.press("l")
+        await one.pilot.resize_terminal(80, 24)
+        narrow = one.screen
+
+    assert "4 restarts, every 41 s" in wide
+    assert "已重启 4 次" in narrow
+    assert "约每" not in narrow
+
+
+async def test_in_a_crash_loop_a_new_start_tells_why_the_one_before_failed() -> None:
+    async with desk(STARTING, snapshot_of(STARTING, live=True, attempts=3)) as one:
+        english = one.screen
+        await one.press("l")
+        chinese = one.screen
+
+    assert "✔ Nothing is wrong so far." in english
+    assert "✖ Start 2 failed: " in english
+    assert "[ shows it." in english
+    assert "✖ 第 2 次启动失败：" in chinese
+
+
+async def test_the_first_thing_that_is_drawn_is_in_the_language_of_the_user() -> None:
+    app = SgdoctorApp(ToldSession(b"", None), None, Options(lang="zh"))
+    drawn: list[str] = []
+    header = app.main._header
+    shown = header.lines
+
+    def lines(width: int) -> list[Any]:
+        made = shown(width)
+        drawn.extend(content.plain for content in made)
+        return made
+
+    header.lines = lines  # type: ignore[method-assign]
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause()
+
+    assert any("等待" in text for text in drawn)
+    assert not any("WAITING" in text for text in drawn)
+
+
 async def test_a_start_that_is_fine_says_so_and_when_it_is_ready() -> None:
     moment = snapshot_of(
         STARTING, live=True, ready_in=(130, 145), elapsed=47.0,

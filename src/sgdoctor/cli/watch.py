@@ -142,7 +142,7 @@ def _choose(endpoint: "Endpoint", lang: str, *, asks: bool) -> str:
     if len(running) < 2:
         return (running or found)[0].name
     if asks and sys.stdin.isatty():
-        return _ask(running, lang)
+        return _ask(found, lang)
     names = ", ".join(entry.name for entry in running)
     raise UserError(
         f"Several containers run SGLang: {names}. Name one: sgdoctor watch {running[0].name}",
@@ -150,11 +150,18 @@ def _choose(endpoint: "Endpoint", lang: str, *, asks: bool) -> str:
     )
 
 
-def _ask(running: "list[Listed]", lang: str) -> str:
+def _ask(found: "list[Listed]", lang: str) -> str:
+    from sgdoctor.config import load_config, load_remembered
+    from sgdoctor.containers.find import model_of
     from sgdoctor.tui.picker import pick_container
     from sgdoctor.tui.screens.choose import Choice
 
-    chosen = pick_container([Choice(entry.name, detail=entry.image, running=True) for entry in running], lang)
+    config, remembered = load_config(), load_remembered()
+    choices = [
+        Choice(entry.name, entry.status, " · ".join(filter(None, (model_of(entry), entry.image))), entry.running)
+        for entry in found
+    ]
+    chosen = pick_container(choices, config.language or remembered.language or lang, config.theme or remembered.theme)
     if chosen is None:
         raise KeyboardInterrupt
     return chosen

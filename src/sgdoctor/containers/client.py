@@ -69,6 +69,7 @@ class Listed:
         created: seconds since the epoch.
         running: whether it runs or is about to.
         service: of compose, or empty.
+        status: how it is, in the engine's own words: ``Up 3 minutes``, ``Exited (1) 2 hours ago``.
     """
 
     id: str
@@ -78,6 +79,7 @@ class Listed:
     created: int
     running: bool
     service: str = ""
+    status: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +367,7 @@ def _listed(entry: Mapping[str, Any]) -> Listed:
         created=int(entry.get("Created") or 0),
         running=entry.get("State") in ("running", "restarting", "paused"),
         service=str((entry.get("Labels") or {}).get(_SERVICE) or ""),
+        status=str(entry.get("Status") or ""),
     )
 
 

@@ -9,6 +9,7 @@ from sgdoctor.errors import UserError
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}$")
 _SGLANG: Final = re.compile(r"\bsglang\b|\bsgl[-_]|launch_server|sglang\.", re.IGNORECASE)
+_MODEL: Final = re.compile(r"--model(?:-path)?[= ](\S+)")
 _FILES: Final = (".log", ".txt", ".out", ".gz", ".zst", ".json")
 _SHOWN: Final = 5
 
@@ -67,3 +68,9 @@ def candidates(client: Client) -> list[Listed]:
 def runs_sglang(entry: Listed) -> bool:
     """Whether image or command say so; a name may say anything."""
     return _SGLANG.search(f"{entry.image} {entry.command}") is not None
+
+
+def model_of(entry: Listed) -> str:
+    """The model that the command of a container names, without its folders; empty if it names none."""
+    found = _MODEL.search(entry.command)
+    return found[1].rstrip("/").rpartition("/")[2] if found else ""

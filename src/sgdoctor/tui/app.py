@@ -86,7 +86,7 @@ class SgdoctorApp(Actions):
         lang = config.language or remembered.language or options.lang
         hide = redact if options.redact else str
         view = View(lang=lang, keys=table, benign=remembered.benign, hide=hide)
-        screen = WatchScreen(session.lines, config.panes, remembered.pane, hide=hide)
+        screen = WatchScreen(session.lines, config.panes, remembered.pane, view)
         super().__init__(session, options, view, screen)
         self.broken: BaseException | None = None
         self.way_out = Exit(self.action_leave)

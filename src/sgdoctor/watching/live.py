@@ -115,9 +115,7 @@ class Live:
         Args:
             verdict: the newest one of ``judge``.
         """
-        started, seconds = self._times()
-        newest = _summary(verdict, started, seconds)
-        return (*self._over, *self._earlier, newest)
+        return (*self._over, *self._earlier, _summary(verdict, *self._times()))
 
     def verdict_of(self, number: int, attempts: int) -> Verdict | None:
         """The verdict on an earlier start, from the lines in the store; None if there is no such start."""
@@ -187,7 +185,7 @@ class Live:
             )
             times = [event.time for event in events if event.time is not None]
             started = self._started_at if number == len(self._over) + 1 else None
-            known = _summary(verdict, started or _epoch(times[0] if times else None), _span(times[:1] + times[-1:]))
+            known = _summary(verdict, started, times[0] if times else None, _span(times[:1] + times[-1:]))
             self._ended[key] = known
             self._keep(number, verdict)
         return known
@@ -242,10 +240,10 @@ class Live:
         last = next((event.time for event in reversed(events) if event.time is not None), None)
         self._clocks = (first, last)
 
-    def _times(self) -> tuple[float | None, float | None]:
+    def _times(self) -> tuple[float | None, datetime | None, float | None]:
         first, last = self._clocks
         started = self._started_at if not self._earlier else None
-        return started or _epoch(first), _span([time for time in (first, last) if time is not None])
+        return started, first, _span([time for time in (first, last) if time is not None])
 
     @property
     def clocks(self) -> tuple[datetime | None, datetime | None]:
@@ -269,15 +267,15 @@ class Live:
         return lines
 
 
-def _summary(verdict: Verdict, started: float | None, seconds: float | None) -> AttemptSummary:
+def _summary(verdict: Verdict, started: float | None, first: datetime | None, seconds: float | None) -> AttemptSummary:
+    """A start in the list; ``started`` by the container engine, ``first`` by the log."""
     title = verdict.diagnoses[0].title if verdict.diagnoses and verdict.state is not State.HEALTHY else verdict.summary
+    by_log = started is None
+    if started is None and first is not None:
+        started = first.timestamp()
     return AttemptSummary(
-        verdict.attempt, verdict.state, started, seconds, verdict.first_line, verdict.last_line, title
+        verdict.attempt, verdict.state, started, seconds, verdict.first_line, verdict.last_line, title, by_log
     )
-
-
-def _epoch(time: datetime | None) -> float | None:
-    return None if time is None else time.timestamp()
 
 
 def _span(times: Sequence[datetime]) -> float | None:

@@ -93,6 +93,7 @@ class AttemptSummary(NamedTuple):
         first_line: number of its first line in the store.
         last_line: number of its last line so far.
         title: of its root diagnosis, else its summary.
+        by_log: whether ``started`` was read from the log, whose clock may run in another zone than this machine's.
     """
 
     number: int
@@ -102,6 +103,7 @@ class AttemptSummary(NamedTuple):
     first_line: int
     last_line: int
     title: Text
+    by_log: bool = False
 
 
 class Load(NamedTuple):

@@ -32,6 +32,7 @@ from sgdoctor.tui.panes.startup import ready_text
 from sgdoctor.tui.view import PILLS, Pill, View, pill_of
 from sgdoctor.tui.widgets import Drawing, Pane
 from sgdoctor.tui.words import tell, tell_count
+from sgdoctor.watching.model import AttemptSummary, Snapshot
 
 SEVERITY_LOOK: Final = {
     Severity.FATAL: ("✖", f"bold {BAD}"),
@@ -128,6 +129,7 @@ class Answer(Drawing):
                 snapshot.verdict.unknown,
                 snapshot.verdict.would_decide,
                 snapshot.ready_in,
+                _failed_before(snapshot),
             )
             if snapshot is not None
             else ()
@@ -214,13 +216,36 @@ def answer_lines(view: View, width: int) -> list[Content]:
         return [*lines, *_would_decide(verdict, lang, width), BLANK]
     symbol, colour = PILLS[kind]
     if kind in (Pill.READY, Pill.STARTING, Pill.STOPPED):
-        lines = [Content.assemble(("✔ ", GOOD), (tell(lang, "diagnosis.fine"), "bold"))]
+        key = "diagnosis.so_far" if kind is Pill.STARTING else "diagnosis.fine"
+        lines = [Content.assemble(("✔ ", GOOD), (tell(lang, key), "bold"))]
+        if kind is Pill.STARTING:
+            lines += before_lines(snapshot, view, width)
     else:
         summary = prose(verdict.summary.in_language(lang), "bold")
         lines = wrap(summary, width, first=styled(f"{symbol} ", f"bold {colour}"))
     if snapshot.ready_in is not None:
         lines += [BLANK, *wrap(styled(ready_text(snapshot.ready_in, lang)), width, first=Content("  "))]
     return [*lines, BLANK]
+
+
+def before_lines(snapshot: Snapshot, view: View, width: int) -> list[Content]:
+    """Why the start before this one failed: while a crash loop goes on, that is what one wants to know."""
+    before = _failed_before(snapshot)
+    if before is None:
+        return []
+    title = before.title.in_language(view.lang)
+    text = prose(tell(view.lang, "diagnosis.before", number=before.number, title=title))
+    lines = [BLANK, *wrap(text, width, first=styled("✖ ", BAD))]
+    if key := view.key("attempt(-1)"):
+        lines.append(Content.assemble("  ", (tell(view.lang, "diagnosis.before.key", key=key), MUTED)))
+    return lines
+
+
+def _failed_before(snapshot: Snapshot) -> AttemptSummary | None:
+    """The start before this one, if it failed."""
+    number = snapshot.verdict.attempt - 1
+    failed = (State.FAILED, State.UNDETERMINED)
+    return next((one for one in snapshot.attempts if one.number == number and one.state in failed), None)
 
 
 def unknown_lines(verdict: Verdict, view: View, width: int) -> list[Content]:
@@ -277,9 +302,10 @@ def card_lines(diagnosis: Diagnosis, view: View, width: int, *, brief: bool = Fa
         lines += [BLANK, *quote_lines(evidence, view, width, rows=_QUOTE_ROWS, context=False)]
     count = len(diagnosis.consequences)
     if count:
-        names = ", ".join(dict.fromkeys(consequence.rule for consequence in diagnosis.consequences))
-        text = Content.assemble((tell_count(lang, "diagnosis.consequences", count), MUTED), (f" ({names})", MUTED))
-        lines.append(cut(Content.assemble(("  ↳ ", MUTED), text), width))
+        rules = dict.fromkeys(consequence.rule for consequence in diagnosis.consequences)
+        names = tell(lang, "diagnosis.rules", names=("、" if lang == "zh" else ", ").join(rules))
+        text = tell_count(lang, "diagnosis.consequences", count) + names
+        lines.append(cut(Content.assemble(("  ↳ ", MUTED), (text, MUTED)), width))
     shown = diagnosis.fixes[: 1 if brief else _FIXES]
     for number, fix in enumerate(shown, 1):
         if number == 1:

@@ -5,6 +5,7 @@ from typing import Final
 from rich.cells import cell_len
 from textual.content import Content
 
+from sgdoctor.diagnosis.wording import duration
 from sgdoctor.report.safe import printable
 from sgdoctor.tui.drawing import BAD, BLANK, MUTED, ODD, clock, cut, plain, prose, shortened, spread, styled, wrap
 from sgdoctor.tui.view import PILLS, Pill, View, pill_of
@@ -69,9 +70,11 @@ def header_lines(view: View, width: int) -> list[Content]:
     room = width - title.cell_length - state.cell_length - right.cell_length - 2 * len(_GAP)
     name = plain(_end_of(printable(snapshot.subject.name), room), "bold")
     left = Content.assemble(title, name, _GAP if name.cell_length else "", state)
-    for part in _counters(view, snapshot):
-        if left.cell_length + len(_GAP) + part.cell_length + right.cell_length < width:
-            left = Content.assemble(left, _GAP, part)
+    for ways in _counters(view, snapshot):
+        for part in ways:
+            if left.cell_length + len(_GAP) + part.cell_length + right.cell_length < width:
+                left = Content.assemble(left, _GAP, part)
+                break
     subject = snapshot.subject
     engine = subject.engine if subject.engine and subject.engine.split()[-1] not in subject.image else ""
     engine = engine or ("" if subject.image else subject.engine)
@@ -107,27 +110,33 @@ def _end_of(name: str, room: int) -> str:
     return f"…{name}"
 
 
-def _counters(view: View, snapshot: Snapshot) -> list[Content]:
+def _counters(view: View, snapshot: Snapshot) -> list[tuple[Content, ...]]:
+    """Which start it is, how often it was restarted; each in the ways that it can be said, the longest first."""
     lang, verdict = view.lang, snapshot.verdict
-    parts = []
+    parts: list[tuple[Content, ...]] = []
     count = max(len(snapshot.attempts), verdict.attempts)
     if count > 1:
         text = tell(lang, "attempt", number=verdict.attempt, count=count)
-        parts.append(styled(text, "" if verdict.attempt == count else f"bold {ODD}"))
+        parts.append((styled(text, "" if verdict.attempt == count else f"bold {ODD}"),))
     if snapshot.subject.restarts:
         text = tell_count(lang, "restarts", snapshot.subject.restarts)
-        pace = _pace(snapshot)
-        text = tell(lang, "restarts.every", restarts=text, seconds=pace) if pace else text
-        parts.append(styled(text, ODD))
+        short, pace = styled(text, ODD), _pace(snapshot)
+        if pace is None:
+            parts.append((short,))
+        else:
+            every = tell(lang, "restarts.every", restarts=text, time=duration(pace).in_language(lang))
+            parts.append((styled(every, ODD), short))
     return parts
 
 
-def _pace(snapshot: Snapshot) -> int | None:
+def _pace(snapshot: Snapshot) -> float | None:
     """Seconds between the last starts of a crash loop; None if there is no loop."""
-    times = [attempt.started for attempt in snapshot.attempts[-4:] if attempt.started is not None]
+    newest = snapshot.attempts[-4:]
+    # Times of two clocks cannot be compared.
+    times = [one.started for one in newest if one.started is not None and one.by_log == newest[-1].by_log]
     if len(times) < 3:
         return None
-    return round((times[-1] - times[0]) / (len(times) - 1))
+    return (times[-1] - times[0]) / (len(times) - 1)
 
 
 def _time(view: View) -> str:

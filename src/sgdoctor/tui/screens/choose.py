@@ -24,8 +24,8 @@ class Choice(NamedTuple):
 
     Attributes:
         name: what is returned.
-        state: ``running``, ``exited (3)``, ...; the engine's words.
-        detail: image and the like.
+        state: ``Up 3 minutes``, ``Exited (3) 1 hour ago``, ...; the engine's words.
+        detail: model, image.
         running: whether it runs.
     """
 

@@ -11,7 +11,6 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from sgdoctor.config import PANES
-from sgdoctor.report.redact import Redactor
 from sgdoctor.tui.arrangement import Shape, arrange, shape_of
 from sgdoctor.tui.panes.bars import KeyBar, Tabs
 from sgdoctor.tui.panes.diagnosis import Card, DiagnosisPane
@@ -27,17 +26,24 @@ _FRAMES: Final = {"startup": "pane.startup", "diagnosis": "pane.diagnosis", "log
 
 
 class WatchScreen(Screen[None]):
-    """Header and verdict, the panes, the line of keys."""
+    """Header and verdict, the panes, the line of keys.
+
+    Args:
+        lines: of the log.
+        shown: names of the panes.
+        active: name of the one that has the keyboard.
+        view: drawn at first.
+    """
 
     AUTO_FOCUS = ""
 
-    def __init__(self, lines: Lines, shown: Collection[str], active: str, *, hide: Redactor) -> None:
+    def __init__(self, lines: Lines, shown: Collection[str], active: str, view: View) -> None:
         super().__init__()
         self._shown = [name for name in PANES if name in shown]
         self.active = active if active in self._shown else self._shown[0]
         self._zoomed = False
-        self._view = View()
-        self.log_pane = EvidenceLog(lines, hide=hide, id="log")
+        self._view = view
+        self.log_pane = EvidenceLog(lines, hide=view.hide, id="log")
         self.diagnosis = DiagnosisPane(id="diagnosis")
         self._panes: dict[str, Widget] = {
             "startup": StartupPane(id="startup"),
@@ -60,6 +66,7 @@ class WatchScreen(Screen[None]):
     def on_mount(self) -> None:
         """The pane that had the keyboard last time has it."""
         self._tabs.names = self._shown
+        self.show(self._view)
         self.activate(self.active)
 
     def show(self, view: View) -> None:

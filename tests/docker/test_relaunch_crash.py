@@ -14,12 +14,13 @@ from sgdoctor.relaunch.recovery import look_for_open, resume, rollback
 from tests.docker import launches, relaunch_child
 from tests.docker.dockerd import PrivateDockerd
 from tests.docker.proxy import Proxy
-from tests.docker.relaunching import HURRY, NAME, NEVER, READY, Stage
+from tests.docker.relaunching import ADDED, HURRY, NAME, NEVER, POLICY, READY, SERVE, Stage
 
 FORWARD = ("create", "compare", "hold", "stop", "step-aside", "take-name", "start", "ready", "settle")
 BACK = ("save-log", "remove", "give-name-back", "restore-policy", "restart-old")
 MOMENTS = [f"{step} {state}" for step in FORWARD for state in ("begun", "done")]
-MOMENTS_BACK = [f"{step} {state}" for step in BACK for state in ("begun", "done")]
+# Both go back from here.
+MOMENTS_BACK = [(f"{step} {state}", how) for step in BACK for state, how in (("begun", "rollback"), ("done", "resume"))]
 WRITES = (
     ("POST /containers/create", 1),
     ("/update", 1),
@@ -53,12 +54,10 @@ def old(stage: Stage) -> str:
     return str(stage.inspect()["Id"])
 
 
-def die(stage: Stage, moment: str, *, fails: bool = False) -> None:
+def die(stage: Stage, moment: str, **options: bool) -> None:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.docker.relaunch_child"])
-    child = context.Process(
-        target=relaunch_child.dies, args=(stage.host.url, stage.root, moment), kwargs={"fails": fails}
-    )
+    child = context.Process(target=relaunch_child.dies, args=(stage.host.url, stage.root, moment), kwargs=options)
     child.start()
     child.join(30)
     assert child.exitcode == -signal.SIGKILL
@@ -95,8 +94,7 @@ def test_killed_on_the_way_and_resumed(stage: Stage, old: str, moment: str) -> N
     stage.assert_done(old)
 
 
-@pytest.mark.parametrize("how", ["rollback", "resume"])
-@pytest.mark.parametrize("moment", MOMENTS_BACK)
+@pytest.mark.parametrize(("moment", "how"), MOMENTS_BACK)
 def test_killed_on_the_way_back(stage: Stage, old: str, moment: str, how: str) -> None:
     die(stage, moment, fails=True)
 
@@ -104,8 +102,7 @@ def test_killed_on_the_way_back(stage: Stage, old: str, moment: str, how: str) -
     stage.assert_back(old)
 
 
-@pytest.mark.parametrize("answered", [False, True], ids=["not-done", "done"])
-@pytest.mark.parametrize("how", ["rollback", "resume"])
+@pytest.mark.parametrize(("answered", "how"), [(False, "rollback"), (True, "resume")], ids=["not-done", "done"])
 @pytest.mark.parametrize("call", WRITES, ids=str)
 def test_connection_lost_for_good_in_a_call(
     stage: Stage, old: str, tmp_path: Path, call: tuple[str, int], how: str, *, answered: bool
@@ -116,6 +113,7 @@ def test_connection_lost_for_good_in_a_call(
 
     assert outcome.ending is Ending.OPEN
     assert outcome.reason is not None
+    assert "does not answer" in outcome.reason.en or "No container engine answers" in outcome.reason.en
     assert stage.running <= 1
     if how == "resume" and call == ("/update", 2):
         assert recover(stage, how) is Ending.DONE
@@ -152,3 +150,54 @@ def test_each_call_broken_once_is_made_again(stage: Stage, old: str, tmp_path: P
     assert len(WRITES) == broken
     assert outcome.ending is Ending.DONE
     stage.assert_done(old)
+
+
+TURNS = [
+    (moment, how)
+    for moment in ("hold done", "stop done", "step-aside done", "take-name done", "start done")
+    for how in ("rollback", "resume")
+]
+
+
+@pytest.mark.parametrize(("moment", "how"), TURNS)
+def test_killed_while_an_earlier_launch_is_taken_back(stage: Stage, old: str, moment: str, how: str) -> None:
+    second = stage.relaunch().container
+
+    die(stage, moment, back=True)
+
+    ending = recover(stage, how)
+    holds, kept = (second, old) if how == "rollback" else (old, second)
+    assert ending is (Ending.BACK if how == "rollback" else Ending.DONE)
+    assert 2 == len(stage.containers)
+    assert (holds, "running") == (stage.inspect()["Id"], stage.inspect()["State"]["Status"])
+    assert POLICY == stage.inspect()["HostConfig"]["RestartPolicy"]
+    assert ("exited", "no") == (
+        stage.inspect(kept)["State"]["Status"],
+        stage.inspect(kept)["HostConfig"]["RestartPolicy"]["Name"],
+    )
+
+
+TURNS_OF_ITSELF = [
+    (moment, how)
+    for moment in ("save-log done", "stop begun", "stop done", "take-name done", "start done")
+    for how in ("rollback", "resume")
+]
+
+
+@pytest.mark.parametrize(("moment", "how"), TURNS_OF_ITSELF)
+def test_killed_while_a_container_that_removes_itself_is_relaunched(stage: Stage, moment: str, how: str) -> None:
+    stage.clear()
+    stage.serve(restart_policy=None, auto_remove=True)
+    stage.client.containers.get(NAME).exec_run(["sh", "-c", "echo kept > /data/file"])
+
+    die(stage, moment)
+
+    back = Ending.REFUSED if moment == "save-log done" else Ending.BACK
+    assert (Ending.DONE if how == "resume" else back) is recover(stage, how)
+    now = stage.inspect()
+    assert SERVE + (ADDED if how == "resume" else []) == now["Config"]["Cmd"]
+    assert {NAME: "running"} == stage.containers
+    assert now["HostConfig"]["AutoRemove"]
+    assert b"kept" == stage.client.containers.get(NAME).exec_run(["cat", "/data/file"]).output.strip()
+    stage.assert_never_two()
+    stage.clear()

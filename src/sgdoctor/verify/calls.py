@@ -103,8 +103,8 @@ class Calls:
                 raise NoReplyError(texts.CANCELLED)
             headers = self._headers | ({"Content-Type": "application/json"} if body is not None else {})
             connection.request(method, path, body, headers)
-            response = connection.getresponse()
-            reply = Reply(response.status, response.read(_LARGEST))
+            with connection.getresponse() as response:
+                reply = Reply(response.status, response.read(_LARGEST))
         except (OSError, HTTPException) as error:
             said = str(error) or type(error).__name__
         except ValueError as error:

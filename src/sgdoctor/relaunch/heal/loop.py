@@ -70,7 +70,9 @@ def heal(
         if isinstance(move, Relaunch) and ward.stopped:
             move = Stop(End.STOPPED)
         if isinstance(move, Relaunch) and not agreed:
+            asked = clock()
             agreed = ward.agrees(move)
+            began += clock() - asked  # reading takes as long as it takes
             move = move if agreed else Stop(End.NOT_AGREED)
         told(move)
         if isinstance(move, Stop):

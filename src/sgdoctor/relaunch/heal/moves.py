@@ -80,7 +80,7 @@ def _relaunch(tries: Sequence[Try], proposed: Proposed) -> Relaunch | None:
     known = {one.identity for one in tries} | {_at(one.identity, one.fraction) for one in tries}
     fresh = proposed.identity not in known and (wanted is None or _between(low, wanted, high))
     as_planned = Relaunch(proposed.changes, proposed.identity, proposed.steps) if fresh else None
-    failed = [found for one in tries if _same_rest(one, proposed) and (found := _direction(one)) is not None]
+    failed = [found for one in _telling(tries, proposed) if (found := _direction(one)) is not None]
     # What the pools take follows from formulas, so the plan knows how much more they need. What graphs take does not,
     # and an allocation that failed says only what was lacking at that moment.
     if not failed or (failed == [1] and as_planned is not None):
@@ -114,18 +114,28 @@ def _same_rest(one: Try, proposed: Proposed) -> bool:
 
 
 def _bracket(tries: Sequence[Try], proposed: Proposed) -> tuple[float | None, float | None]:
-    """The fractions that are left: those that the solver computed, between those that failed with the same launch."""
+    """The fractions that are left: those that the solver computed, between those that failed."""
     interval = proposed.interval
     low = interval.low if interval is not None else None
     high = interval.high if interval is not None else None
-    for one in tries:
-        if one.fraction is None or not _same_rest(one, proposed):
+    for one in _telling(tries, proposed):
+        if one.fraction is None:
             continue
         if _direction(one) == 1:
             low = max(low or 0.0, round(one.fraction + _STEP, 4))
         elif _direction(one) == -1:
             high = min(high or 1.0, round(one.fraction - _STEP, 4))
     return low, high
+
+
+def _telling(tries: Sequence[Try], proposed: Proposed) -> list[Try]:
+    """The tries that say which fractions fail for a launch.
+
+    Those of the same launch do. One that ran out of memory says little of a launch that asks for less beside the pools,
+    unless that was tried, too, and ran out of memory as well: then both are to be smaller.
+    """
+    out_of_memory = sum(_direction(one) == -1 for one in tries)
+    return [one for one in tries if _same_rest(one, proposed) or (_direction(one) == -1 and out_of_memory > 1)]
 
 
 def _direction(one: Try) -> int | None:

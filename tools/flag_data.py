@@ -1,7 +1,8 @@
 """Write what sgdoctor ships about the flags of SGLang: the schemas of all versions, and the short history of names.
 
 Usage: ``python tools/flag_data.py [WHEEL_OR_FOLDER ...]``. Each wheel or folder adds its version, or replaces it; the
-other versions stay as they are in ``flag_schemas.json``. ``flag_history.json``, which a diagnosis loads, follows from it.
+other versions stay as they are in ``flag_schemas.json``. ``flag_history.json``, which a diagnosis loads, follows from
+it.
 """
 
 import json

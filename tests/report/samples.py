@@ -11,7 +11,7 @@ from sgdoctor.diagnosis.model import (
 )
 from sgdoctor.engines.base import Fact, Phase, PhaseName
 from sgdoctor.launch.change import Change
-from sgdoctor.rules.model import Confidence, Pattern, Rule, Severity
+from sgdoctor.rules.model import Confidence, FixedIn, Pattern, Rule, Severity
 from sgdoctor.texts import Text
 
 HOSTILE = "[bold red]x[/] :smile: \x1b[31m\x1b]0;title\x07 `tick` | <b>&</b> @someone \u202e"
@@ -24,7 +24,7 @@ RULE = Rule(
     patterns=(Pattern(literals=("state cache is too small",)),),
     title=Text("", ""),
     cause=Text("", ""),
-    fixed_in=">=0.5.20",
+    fixed_in=(FixedIn("sglang", "0.5.20"),),
     references=("https://github.com/sgl-project/sglang/issues/31719",),
 )
 
@@ -49,6 +49,9 @@ def verdict(**changes: object) -> Verdict:
         ),
         ranks=("TP0", "TP1"),
         consequences=(Consequence("SGL901", Text("It was told to die", "被要求退出"), 840),),
+        upgrade=Text(
+            "Fixed in SGLang 0.5.20: upgrade (0.5.15 runs here).", "SGLang 0.5.20 已修复：请升级（当前为 0.5.15）。"
+        ),
         fixes=(
             Fix(
                 "raise",

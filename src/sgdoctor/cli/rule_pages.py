@@ -119,7 +119,7 @@ def _body(rule: Rule, rules: Sequence[Rule], by_id: Mapping[str, Rule], lang: st
             lines += _fix(number, fix, lang)
         lines.append("")
     if rule.fixed_in:
-        lines += [f"{say('fixed_in')}{rule.fixed_in}", ""]
+        lines += [f"{say('fixed_in')}{rule.fixed_releases}", ""]
     if rule.not_this:
         lines += [f"## {say('not_this')}", "", _text(rule.not_this, lang), ""]
     causes = [other for other in rules if rule.id in other.explains]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from sgdoctor.diagnosis import wording
 from sgdoctor.diagnosis.course import Course
 from sgdoctor.diagnosis.evidence import printable
 from sgdoctor.diagnosis.explain import Finding
@@ -12,7 +13,7 @@ from sgdoctor.redaction import Redactor, hidden_value, unredacted
 from sgdoctor.rules.conditions import holds
 from sgdoctor.rules.model import FixSpec, Rule
 from sgdoctor.rules.template import Guard, fill, fill_value, placeholders
-from sgdoctor.rules.versions import applies
+from sgdoctor.rules.versions import PACKAGES, applies, known_since
 from sgdoctor.texts import Text
 
 
@@ -46,17 +47,43 @@ def fixes_for(rule: Rule, names: Mapping[str, Any], hide: Redactor = unredacted)
     return tuple(_fix(spec, names, hide) for spec in rule.fixes if _applies(spec, names))
 
 
+def upgrade_for(rule: Rule, names: Mapping[str, Any]) -> Text | None:
+    """What the releases that cure ``rule`` mean for the version that ran; None where no release is known to."""
+    texts = [
+        wording.fixed_in(one.release, known_since(one.package, one.version, names), _running(one.package, names))
+        for one in rule.fixed_in
+        if _met(one.when, names)
+    ]
+    return Text(" ".join(text.en for text in texts), "".join(text.zh for text in texts)) if texts else None
+
+
+def _running(package: str, names: Mapping[str, Any]) -> str:
+    exact, low, high = (names.get(name) for name in PACKAGES.get(package, ("", "", "")))
+    if exact or low == high:
+        return str(exact or low or "")
+    return f"{low or ''}-{high or ''}"
+
+
 def _guard(hide: Redactor, before: str = "") -> Guard | None:
     if hide is unredacted:
         return None
     return lambda value, words: hidden_value(value, before + words, hide)
 
 
+def _met(condition: str, names: Mapping[str, Any]) -> bool:
+    try:
+        return holds(condition, names)
+    except ValueError:  # one that cannot be read (a rule of the user) offers nothing
+        return False
+
+
 def _applies(spec: FixSpec, names: Mapping[str, Any]) -> bool:
     try:
-        if not applies(spec.versions, names) or not holds(spec.when, names):
+        if not applies(spec.versions, names):
             return False
-    except ValueError:  # a range or condition that cannot be read (a rule of the user) offers nothing
+    except ValueError:  # nor does such a range
+        return False
+    if not _met(spec.when, names):
         return False
     # Without its numbers such a summary would tell the reader to set a flag to "?".
     return all(optional or names.get(name) is not None for name, _, optional in placeholders(spec.summary.en))

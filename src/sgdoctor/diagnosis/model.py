@@ -69,6 +69,7 @@ class Diagnosis(NamedTuple):
         consequences: what it led to.
         fixes: what cures it, the best first.
         occurrences: how many events of the attempt it covers.
+        upgrade: which release cures it, seen from the version in the log; None where none is known to.
     """
 
     rule: Rule
@@ -81,6 +82,7 @@ class Diagnosis(NamedTuple):
     consequences: tuple[Consequence, ...]
     fixes: tuple[Fix, ...]
     occurrences: int = 1
+    upgrade: Text | None = None
 
 
 class Notice(NamedTuple):

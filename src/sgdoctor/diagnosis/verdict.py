@@ -7,7 +7,7 @@ from sgdoctor.diagnosis import wording
 from sgdoctor.diagnosis.course import Course, seconds_between
 from sgdoctor.diagnosis.evidence import Quotes
 from sgdoctor.diagnosis.explain import Explanation, Finding
-from sgdoctor.diagnosis.fixes import fill_text, fixes_for, names_of
+from sgdoctor.diagnosis.fixes import fill_text, fixes_for, names_of, upgrade_for
 from sgdoctor.diagnosis.model import Consequence, Diagnosis, Notice, State, Verdict
 from sgdoctor.engines.base import Fact, PhaseName
 from sgdoctor.logs.event import Event, EventKind
@@ -241,6 +241,7 @@ def _diagnosis(finding: Finding, course: Course, quotes: Quotes, hide: Redactor)
         consequences=tuple(_consequences(finding, course, hide)),
         fixes=fixes_for(rule, names, hide),
         occurrences=len(finding.hits),
+        upgrade=upgrade_for(rule, names) if rule.fixed_in else None,
     )
 
 

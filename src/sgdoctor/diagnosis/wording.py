@@ -68,6 +68,27 @@ def degraded(first: Diagnosis | None, line: int | None, *, serving: bool) -> Tex
     )
 
 
+def fixed_in(release: str, since: bool | None, running: str) -> Text:
+    """A release that cures a failure, seen from the one that ran.
+
+    Args:
+        release: such as ``SGLang 0.5.20``.
+        since: whether that release or a later one ran; None where the log does not say.
+        running: the version that ran, or its bounds; empty if unknown.
+    """
+    if since is None:
+        return Text(f"Fixed in {release} and later.", f"{release} 及以后的版本已修复。")
+    if since:
+        return Text(
+            f"{release} fixed one cause of this, and {running} runs here: look for another cause, such as a patch or "
+            "packages of two versions.",
+            f"{release} 已修复其中一种原因，而这里运行的是 {running}：请查找其他原因，例如补丁或混装了不同版本的包。",
+        )
+    return Text(
+        f"Fixed in {release}: upgrade ({running} runs here).", f"{release} 已修复：请升级（当前为 {running}）。"
+    )
+
+
 def healthy(ready_seconds: float | None, *, stopped: bool, ready: bool) -> Text:
     """Nothing is wrong."""
     if stopped:

@@ -228,6 +228,8 @@ def _patches(script: Script, versions: _Versions) -> Iterator[_Found]:
             if function is not None and not function.any_keyword and "exist_ok" not in function.parameters:
                 severity = _BY_KEYWORD[CALLS_BY_KEYWORD.holds(versions.sglang)]
                 yield one.line, problems.keyword_missing(one.line, _short(one.target), function.name, severity)
+            elif CALLS_BY_KEYWORD.holds(versions.sglang):
+                yield one.line, problems.not_needed(one.line, _short(one.target), "0.5.20")
             if registered is not None and REGISTERS_QWEN3_ASR.holds(versions.sglang) is not False:
                 yield one.line, problems.registered_before(one.line, registered.module, registered.line)
 

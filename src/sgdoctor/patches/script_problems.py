@@ -116,6 +116,23 @@ def keyword_missing(line: int, target: str, function: str, severity: str) -> Pro
     )
 
 
+def not_needed(line: int, target: str, since: str) -> Problem:
+    """A patch of what the release in the image has put right itself."""
+    return _problem(
+        "patch-not-needed",
+        "notice",
+        line,
+        Text(
+            f"the patch of `{target}` is not needed since SGLang {since}: remove it",
+            f"从 SGLang {since} 起不再需要对 `{target}` 打补丁：请删除",
+        ),
+        Text(
+            "The engine registers its own model types with `exist_ok=True` there.",
+            "该版本的引擎注册自带的模型类型时已使用 `exist_ok=True`。",
+        ),
+    )
+
+
 def never_applied(line: int, function: str) -> Problem:
     """A patch function that nothing refers to."""
     return _problem(

@@ -92,6 +92,8 @@ class _Page:
             self._add(f"**{say(self._lang, 'report.fixes')}**")
             self._lines += [line for number, fix in enumerate(diagnosis.fixes, 1) for line in self._fix(number, fix)]
             self._lines.append("")
+        if diagnosis.upgrade is not None:
+            self._add(f"**{self._text(diagnosis.upgrade)}**")
         if consequences := consequences_text(diagnosis.consequences, self._lang):
             self._add(escaped(consequences))
         if diagnosis.rule.references:

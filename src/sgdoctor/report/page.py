@@ -55,7 +55,7 @@ class _Page(Canvas):
             if any(fix.when for fix in rule.fixes):
                 self.line(Styled(say(self.lang, "explain.which"), style="dim"), 4)
         if rule.fixed_in:
-            self.line(Styled(say(self.lang, "report.fixed_in", versions=printable(rule.fixed_in))), 4)
+            self.line(Styled(say(self.lang, "report.fixed_in", versions=printable(rule.fixed_releases))), 4)
         if rule.not_this is not None:
             self.blank()
             self.section("report.not_this")

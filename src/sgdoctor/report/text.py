@@ -105,8 +105,8 @@ class _Card(Canvas):
             self.line(Styled(say(self.lang, "report.no_fix")), 4)
         for number, fix in enumerate(diagnosis.fixes, 1):
             self._fix(number, fix)
-        if diagnosis.rule.fixed_in:
-            self.line(Styled(say(self.lang, "report.fixed_in", versions=printable(diagnosis.rule.fixed_in))), 4)
+        if diagnosis.upgrade is not None:
+            self.line(self.styled(self._text(diagnosis.upgrade), "bold"), 4)
         self._consequences(diagnosis)
 
     def _further(self, diagnosis: Diagnosis) -> None:
@@ -116,6 +116,8 @@ class _Card(Canvas):
             self._quote(evidence.line, evidence.text, 4, width=len(str(evidence.line)), proof=True)
         for number, fix in enumerate(diagnosis.fixes[:1], 1):
             self._fix(number, fix)
+        if diagnosis.upgrade is not None:
+            self.line(self.styled(self._text(diagnosis.upgrade), "bold"), 4)
         self._consequences(diagnosis)
 
     def _title(self, diagnosis: Diagnosis) -> None:

@@ -164,6 +164,7 @@ class _Checker:
                 places += [(("match", index, kind, number), clause.when) for number, clause in enumerate(clauses)]
             places += [(("match", index, "evidence", n), name) for n, name in enumerate(pattern.evidence)]
         places += [(("fixes", index, "when"), fix.when) for index, fix in enumerate(rule.fixes)]
+        places += [(("fixed_in", index, "when"), one.when) for index, one in enumerate(rule.fixed_in)]
         for where, condition in places:
             for name in sorted(names_in(condition)) if condition else ():
                 yield from self._unknown(where, name)

@@ -19,7 +19,7 @@ from sgdoctor.rules.base import Entry, RuleBase
 from sgdoctor.rules.locate import rule_files
 from sgdoctor.texts import Text
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Of the plain form of rules and of this file; goes up with every change of either."""
 
 _MAGIC: Final = b"sgdoctor rule base\n"

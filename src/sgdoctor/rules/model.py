@@ -86,6 +86,34 @@ class FixSpec(NamedTuple):
     verify: str = ""
 
 
+_SPELLINGS: Final = {
+    "sglang": "SGLang",
+    "vllm": "vLLM",
+    "torch": "PyTorch",
+    "flashinfer": "FlashInfer",
+    "docker": "Docker",
+}
+
+
+class FixedIn(NamedTuple):
+    """The first release of a package that does not fail this way any more.
+
+    Attributes:
+        package: as in ``applies.versions``, or another one that logs do not name.
+        version: of the release.
+        when: a condition, where only some of the failures of the rule are fixed.
+    """
+
+    package: str
+    version: str
+    when: str = ""
+
+    @property
+    def release(self) -> str:
+        """As people write it: ``SGLang 0.5.20``."""
+        return f"{_SPELLINGS.get(self.package, self.package)} {self.version}"
+
+
 class Rule(NamedTuple):
     """One rule. See ``docs/rule-format.md`` for the meaning of the fields."""
 
@@ -105,11 +133,16 @@ class Rule(NamedTuple):
     captures: Mapping[str, Capture] | None = None
     explains: tuple[str, ...] = ()
     fixes: tuple[FixSpec, ...] = ()
-    fixed_in: str | None = None
+    fixed_in: tuple[FixedIn, ...] = ()
     references: tuple[str, ...] = ()
     not_this: Text | None = None
     origin: str = ""
     """File it was read from."""
+
+    @property
+    def fixed_releases(self) -> str:
+        """The releases that cure it in one line; empty where none does."""
+        return ", ".join(f"{one.release} (`{one.when}`)" if one.when else one.release for one in self.fixed_in)
 
 
 class Hit(NamedTuple):

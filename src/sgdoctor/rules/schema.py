@@ -92,6 +92,21 @@ def _version_set(text: Any) -> Any:
     return text
 
 
+def _version(text: Any) -> Any:
+    if isinstance(text, str):
+        from packaging.version import InvalidVersion, Version  # noqa: PLC0415
+
+        try:
+            Version(text)
+        except InvalidVersion as error:
+            raise _wrong(
+                "version",
+                f"{text!r} is not the number of a release, such as 0.5.20",
+                f"{text!r} 不是版本号；应写成 0.5.20 这样的形式",
+            ) from error
+    return text
+
+
 def _template(text: Any) -> Any:
     if isinstance(text, str) and (wrong := mistakes(text)):
         raise _wrong("template", f"{wrong[0]} in {_short(text)!r}", f"{_short(text)!r} 中有误：{wrong[0]}")
@@ -106,9 +121,14 @@ def _one_as_list(value: Any) -> Any:
     return [value] if isinstance(value, str | Mapping) else value
 
 
+def _none_or_more(value: Any) -> Any:
+    return [] if value is None else _one_as_list(value)
+
+
 Condition = Annotated[str, BeforeValidator(_condition)]
 Regex = Annotated[str, BeforeValidator(_pattern)]
 VersionSet = Annotated[str, BeforeValidator(_version_set)]
+Version = Annotated[str, WithJsonSchema({"type": ["string", "number"]}), BeforeValidator(_version)]
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), BeforeValidator(_template)]
 RuleId = Annotated[str, StringConstraints(pattern=r"^SGL[0-9]{3}$")]
 Kebab = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
@@ -296,6 +316,14 @@ class FixModel(Strict):
     verify: str = ""
 
 
+class FixedInModel(Strict):
+    """The first release of a package that does not fail this way any more."""
+
+    package: Literal["sglang", "vllm", "transformers", "torch", "flashinfer", "docker"]
+    version: Version
+    when: Condition = Field("", description="where only some of the failures of this rule are fixed there")
+
+
 class HitTest(Strict):
     """A log that must hit the rule."""
 
@@ -357,7 +385,7 @@ class RuleModel(Strict):
     title: TextModel
     cause: TextModel
     fixes: list[FixModel] = []
-    fixed_in: VersionSet | None = None
+    fixed_in: Annotated[list[FixedInModel], BeforeValidator(_none_or_more)] = []
     references: list[Annotated[str, StringConstraints(pattern=r"^https?://\S+$")]] = []
     not_this: TextModel | None = None
     tests: TestsModel = TestsModel()

@@ -39,6 +39,21 @@ def applies(spec: Mapping[str, str] | None, facts: Mapping[str, Any]) -> bool:
     return True
 
 
+def known_since(package: str, version: str, facts: Mapping[str, Any]) -> bool | None:
+    """Whether what ran is ``version`` of a package or a later one; None where the log does not say.
+
+    Raises:
+        packaging.version.InvalidVersion: ``version`` is none.
+    """
+    from packaging.version import Version  # noqa: PLC0415
+
+    exact, low, high = (_version(facts, name) for name in PACKAGES.get(package, ("", "", "")))
+    least, most = exact or low, exact or high
+    if least is not None and least >= Version(version):
+        return True
+    return False if most is not None and most < Version(version) else None
+
+
 def _version(facts: Mapping[str, Any], name: str) -> "Version | None":
     from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - few rules have a version range
 

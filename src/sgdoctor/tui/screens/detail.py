@@ -86,9 +86,9 @@ def detail_lines(diagnosis: Diagnosis, view: View, width: int) -> list[Content]:
         lines += [*fix_lines(fix, number, view, width, whole=True), BLANK]
     if not diagnosis.fixes:
         lines += [*wrap(styled(say(lang, "report.no_fix"), MUTED), width, first=Content("  ")), BLANK]
-    if diagnosis.rule.fixed_in:
-        text = say(lang, "report.fixed_in", versions=diagnosis.rule.fixed_in)
-        lines += [*wrap(plain(text), width, first=Content("  ")), BLANK]
+    if diagnosis.upgrade is not None:
+        text = printable(diagnosis.upgrade.in_language(lang))
+        lines += [*wrap(styled(text, "bold"), width, first=Content("  ")), BLANK]
     if diagnosis.consequences:
         lines.append(styled(tell(lang, "detail.consequences"), "bold underline"))
         for consequence in diagnosis.consequences:

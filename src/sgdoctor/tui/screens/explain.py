@@ -78,7 +78,7 @@ def rule_lines(rule: Rule, lang: str, width: int) -> list[Content]:
         if effect := words(fix.effect):
             lines += wrap(prose(say(lang, "report.cost", text=effect), MUTED), width, first=Content("     "))
     if rule.fixed_in:
-        lines += wrap(plain(say(lang, "report.fixed_in", versions=rule.fixed_in)), width, first=Content("  "))
+        lines += wrap(plain(say(lang, "report.fixed_in", versions=rule.fixed_releases)), width, first=Content("  "))
     if rule.not_this is not None:
         lines += [BLANK, *section("report.not_this", lang)]
         lines += wrap(prose(words(rule.not_this)), width, first=Content("  "))

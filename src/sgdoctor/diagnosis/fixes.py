@@ -50,7 +50,7 @@ def fixes_for(rule: Rule, names: Mapping[str, Any], hide: Redactor = unredacted)
 def upgrade_for(rule: Rule, names: Mapping[str, Any]) -> Text | None:
     """What the releases that cure ``rule`` mean for the version that ran; None where no release is known to."""
     texts = [
-        wording.fixed_in(one.release, known_since(one.package, one.version, names), _running(one.package, names))
+        wording.fixed_in(one.release, _running(one.package, names), since=known_since(one.package, one.version, names))
         for one in rule.fixed_in
         if _met(one.when, names)
     ]

@@ -68,13 +68,13 @@ def degraded(first: Diagnosis | None, line: int | None, *, serving: bool) -> Tex
     )
 
 
-def fixed_in(release: str, since: bool | None, running: str) -> Text:
+def fixed_in(release: str, running: str, *, since: bool | None) -> Text:
     """A release that cures a failure, seen from the one that ran.
 
     Args:
         release: such as ``SGLang 0.5.20``.
-        since: whether that release or a later one ran; None where the log does not say.
         running: the version that ran, or its bounds; empty if unknown.
+        since: whether that release or a later one ran; None where the log does not say.
     """
     if since is None:
         return Text(f"Fixed in {release} and later.", f"{release} 及以后的版本已修复。")

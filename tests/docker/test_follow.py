@@ -92,6 +92,17 @@ def test_earlier_starts_are_told_apart_from_the_newest(follow: Follow, create: C
     assert (newest.history, newest.restart_count) == (False, 1)
 
 
+def test_start_that_is_over_does_not_count_the_restart_to_come(follow: Follow, create: Create) -> None:
+    made = create("echo run; exit 1", restart_policy={"Name": "always"})
+    made.start()
+    # The engine waits longer from time to time; now for more than a second.
+    _until(lambda: made.logs() == b"run\n" * 5)
+    recorder = follow("sgl")
+    recorder.wait(lambda it: len(it.of(AttemptStarted)) == 3)
+
+    assert [record.restart_count for record in recorder.of(AttemptStarted)] == [0, 4, 5]
+
+
 def test_restart_by_hand_and_rename(follow: Follow, create: Create) -> None:
     made = create("echo run; sleep 60")
     made.start()

@@ -54,7 +54,9 @@ def unknown_runs(client: Client, look: Look, known: Run | None, *, new: bool = F
     elif known.facts is None or facts.restart_count > known.restart_count + 1:
         missed = _missed(client, look, known)
     first = (new and not facts.restart_count) or (look.running and facts.finished is None)
-    return [*missed, Run(look.started, _begins(client, look), facts.restart_count, first)]
+    # Docker counts a restart when it decides on it, before it waits.
+    restarts = facts.restart_count - facts.restarting
+    return [*missed, Run(look.started, _begins(client, look), restarts, first)]
 
 
 def _begins(client: Client, look: Look) -> int:

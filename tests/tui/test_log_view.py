@@ -569,6 +569,40 @@ def test_new_lines_are_searched_too() -> None:
     driven(lines, do)
 
 
+def test_a_match_behind_the_edge_comes_into_sight() -> None:
+    lines = MemoryLines(["x" * 300 + " memory " + "x" * 300, "memory first", "y" * 40 + " memory"])
+
+    async def do(app: PaneApp, pilot: Pilot[None]) -> None:
+        assert app.pane.search("memory")
+        await until(pilot, lambda: "match 3 of 3" in app.title_text)
+        for _ in range(3):
+            await pilot.press("n")
+            await pilot.pause()
+            assert "memory" in next(row for row in app.rows() if row.startswith("▶"))
+        assert app.pane.view.column == 0
+        app.pane.view.wrapping = True
+        app.pane.view.scroll_to(y=0, animate=False)
+        await pilot.press("g", "N", "N")
+        await pilot.press("n", "n")
+        await pilot.pause()
+        assert app.pane.view.cursor == 1
+        assert any("memory" in row and "x" in row for row in app.rows())
+
+    driven(lines, do, size=(60, 6))
+
+
+def test_a_search_from_the_newest_line_on_shows_the_newest_match() -> None:
+    lines = numbered(200)
+
+    async def do(app: PaneApp, pilot: Pilot[None]) -> None:
+        await pilot.press("/", *"line 1")
+        await until(pilot, lambda: app.pane.view.cursor == 199)
+        await pilot.press("escape", "g", "/", *"line 1")
+        await until(pilot, lambda: app.pane.view.cursor == 1)
+
+    driven(lines, do)
+
+
 # ---------------------------------------------------------------- selecting and copying
 
 

@@ -78,6 +78,7 @@ class LogPane(Vertical):
         self._chosen: int | None = None
         self._problem = ""
         self._origin = 0
+        self._upwards = False
         self._unseen = False
         self._title_timer: Timer | None = None
         self._title: Content | None = None
@@ -200,6 +201,7 @@ class LogPane(Vertical):
     def start_search(self) -> None:
         """Opens the search bar."""
         self._origin = self.view.cursor
+        self._upwards = self.view.following
         self._bar.open(self.view.lang)
         self._tell_search()
 
@@ -289,9 +291,9 @@ class LogPane(Vertical):
             self._searching = False
             self._tail_at = monotonic() + _TAIL_SECONDS
         if self._unseen and search.matches:
-            # Typing shows the first match from where the search began.
-            found = search.next(self._origin - 1, 1)
-            if found is not None and (found >= self._origin or not self._searching):
+            # Typing shows the first match from where the search began; from the newest line on, the newest one.
+            found = search.next(len(self.view.lines) + 1, -1) if self._upwards else search.next(self._origin - 1, 1)
+            if found is not None and (not self._searching or (not self._upwards and found >= self._origin)):
                 self._unseen = False
                 self.view.show_match(found)
         self._tell_search()

@@ -1,5 +1,6 @@
 """The log as a person goes through it: jumps, filters, matches."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, NamedTuple
@@ -8,6 +9,7 @@ from textual.message import Message
 
 from sgdoctor.engines.base import Phase
 from sgdoctor.report.redact import Redactor, redact
+from sgdoctor.tui.log_artist import chip_of
 from sgdoctor.tui.log_canvas import ADVANCE, AT_ONCE
 from sgdoctor.tui.log_cursor import LogCursor
 from sgdoctor.tui.log_filter import ERRORS, EVERYTHING, STAGES, LineFilter, Shown, of_rank, of_rule, of_stage
@@ -17,6 +19,8 @@ from sgdoctor.watching.model import Lines
 
 FLASH_SECONDS: Final = 1.5
 _BACK_MOST: Final = 50
+_ENOUGH: Final = 12
+"""Cells of a match that have to be in sight."""
 
 
 class _Where(NamedTuple):
@@ -126,8 +130,23 @@ class LogView(LogCursor):
         self.refresh()
 
     def show_match(self, number: int) -> None:
-        """Shows a line that matches the search."""
+        """Shows a line that matches the search, and what of it matches."""
         self._show_line(number, self._page // 3)
+        if self.search is None or not self._shown.rows.shows(number):
+            return
+        cells, room = self._sheet.cells(number), self._room
+        spans = self.search.spans(cells.text, 0, len(cells.text))
+        start, stop = spans[0] if spans else (0, 0)
+        if self.wrapping:
+            row = self._sheet.row(self._shown.rows.index(number)) + bisect_right(cells.rows(room), start) - 1
+            if not self.scroll_offset.y <= row < self.scroll_offset.y + self._page:
+                self._scroll(row - self._page // 3)
+            return
+        left = cells.column(start)
+        right = min(cells.column(stop), left + _ENOUGH)
+        seen = room - len(chip_of(self._texts.of(number).ruled)) - 1
+        if not self.column <= left <= right <= self.column + seen:
+            self.column = 0 if right <= seen else left - room // 3
 
     def _go(self, number: int) -> None:
         self.flash = number

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from rich.cells import cell_len
 
@@ -31,7 +31,28 @@ _SHORTEST: Final = 0.05
 _BAD: Final = frozenset({State.FAILED, State.UNDETERMINED, State.DEGRADED})
 
 
-def watch_plain(session: "Session", lang: str, *, until_ready: bool = False, redact: bool = True) -> int:
+class Attendant(Protocol):
+    """Somebody who has a part in the server that is watched, and not only looks on."""
+
+    def interrupted(self) -> None:
+        """Ctrl-C was pressed; in a handler, so that no lock may be taken."""
+
+    def attend(self, snapshot: Snapshot) -> None:
+        """How things stand, some times a second, once what is new was printed."""
+
+    @property
+    def explains(self) -> bool:
+        """Whether how it ended is to be printed: not where that was wanted."""
+
+
+def watch_plain(
+    session: "Session",
+    lang: str,
+    *,
+    until_ready: bool = False,
+    redact: bool = True,
+    attendant: Attendant | None = None,
+) -> int:
     """Watches until the log is over, or with ``until_ready`` until the server serves or has failed.
 
     Args:
@@ -39,6 +60,7 @@ def watch_plain(session: "Session", lang: str, *, until_ready: bool = False, red
         lang: ``en`` or ``zh``.
         until_ready: whether a serving server ends it, with code 0.
         redact: whether secrets are hidden.
+        attendant: is asked what Ctrl-C is to do; None where it ends the watching.
 
     Returns:
         The exit code.
@@ -48,9 +70,10 @@ def watch_plain(session: "Session", lang: str, *, until_ready: bool = False, red
     session.start(mailbox.put, mailbox.fail)
     try:
         # Ctrl-C: the person has seen enough; the answer so far is still due.
-        with on_ctrl_c(mailbox.leave):
+        with on_ctrl_c(mailbox.leave if attendant is None else attendant.interrupted):
             while not mailbox.left and not _is_over(session, mailbox, printer, until_ready=until_ready):
-                pass
+                if attendant is not None and printer.newest is not None:
+                    attendant.attend(printer.newest)
     finally:
         session.stop()
     if mailbox.failure is not None:
@@ -59,7 +82,8 @@ def watch_plain(session: "Session", lang: str, *, until_ready: bool = False, red
     snapshot = printer.newest if until_ready and printer.decided else session.snapshot()
     if snapshot is None:
         return EXIT_UNDETERMINED if until_ready else EXIT_FINE
-    printer.close(snapshot)
+    if attendant is None or attendant.explains:
+        printer.close(snapshot)
     state = snapshot.verdict.state
     if until_ready:
         return EXIT_FINE if snapshot.serves else exit_code(state) or EXIT_UNDETERMINED

@@ -3,7 +3,7 @@
 import argparse
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,14 +18,16 @@ from sgdoctor.containers.launches import container_document
 from sgdoctor.containers.spool import bytes_of, spooled
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.pipeline import diagnose, diagnose_bytes
-from sgdoctor.fixes.model import Answer, Basis, Plan, Step, WrittenFile
-from sgdoctor.launch.amended import Amended, merged
+from sgdoctor.errors import UserError
+from sgdoctor.fixes.model import Step, WrittenFile
+from sgdoctor.launch.amended import Amended
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.inspection import Inspection
-from sgdoctor.launch.model import Document, FlagTable
+from sgdoctor.launch.model import FlagTable
 from sgdoctor.relaunch.heal import texts
 from sgdoctor.relaunch.heal.identity import identity_of
-from sgdoctor.relaunch.heal.model import Identity, Proposed, Relaunch, Result, Try
+from sgdoctor.relaunch.heal.judging import for_original, with_plan
+from sgdoctor.relaunch.heal.model import Identity, Relaunch, Result, Try
 from sgdoctor.relaunch.launching import relaunch
 from sgdoctor.relaunch.model import Ending, NotReady, Outcome, Patience
 from sgdoctor.relaunch.verified import Expected, VerifiedReadiness
@@ -142,16 +144,20 @@ class ContainerWard:
 
     def relaunch(self, tries: Sequence[Try], move: Relaunch, seconds: float | None) -> Try:
         """See ``Ward.relaunch``."""
+        bisected = move.bisected is not None
+        tried = Try(len(tries), move.identity, Result.REFUSED, move.changes, began=datetime.now(UTC), bisected=bisected)
+        try:
+            return self._tried(tried, move, seconds)
+        except UserError as error:
+            # What was found before is to be reported all the same.
+            return replace(tried, reason=error.message)
+
+    def _tried(self, tried: Try, move: Relaunch, seconds: float | None) -> Try:
         assert self._flags is not None
-        began, now = time.monotonic(), datetime.now(UTC)
-        number = len(tries)
-        tried = Try(number, move.identity, Result.REFUSED, move.changes, began=now, bisected=move.bisected is not None)
+        began = time.monotonic()
         inspection = container_document(self._client, self._container)
         if identity_of(inspection.launch, self._flags) != self._found:
             return replace(tried, reason=texts.CHANGED)
-        if self._interrupts is None:
-            interrupts = Interrupts(self._readiness, self._container, self._screen.lang)
-            self._interrupts = self._until_done.enter_context(interrupts)
         launch = inspection.edited(move.changes, self._flags).launch
         self._readiness.expected = Expected(launch, self._flags, seconds)
         outcome = self._carried_out(inspection, move)
@@ -162,18 +168,23 @@ class ContainerWard:
             log=outcome.log,
             seconds=time.monotonic() - began,
         )
-        if outcome.ending is Ending.DONE:
-            return self._serving(tried, next(iter(outcome.notes), None), self._verdict_now())
-        if self._readiness.cancelled:
-            return replace(tried, result=Result.OPEN if outcome.ending is Ending.OPEN else Result.STOPPED)
-        if outcome.ending is not Ending.BACK:
-            return replace(tried, result=Result.OPEN if outcome.ending is Ending.OPEN else Result.REFUSED)
-        return self._judged(tried, self._verdict_of(outcome), move.changes)
+        match outcome.ending:
+            case Ending.DONE:
+                return self._serving(tried, next(iter(outcome.notes), None), self._verdict_now())
+            case Ending.OPEN:
+                return replace(tried, result=Result.OPEN)
+            case _ if self._readiness.cancelled:
+                return replace(tried, result=Result.STOPPED, reason=None)
+            case Ending.BACK:
+                return self._judged(tried, self._verdict_of(outcome), move.changes)
+        return tried
 
     def _carried_out(self, inspection: Inspection, move: Relaunch) -> Outcome:
-        assert self._interrupts is not None
         assert self._flags is not None
         assert self.proposal is not None
+        if self._interrupts is None:
+            interrupts = Interrupts(self._readiness, self._container, self._screen.lang)
+            self._interrupts = self._until_done.enter_context(interrupts)
         written = write_files(self.proposal.answer.plan, self.proposal.folder)
         with self._screen.steps() as lines:
             try:
@@ -218,27 +229,7 @@ class ContainerWard:
         """A failure with its cause, and what the plan says about it."""
         proposal, steps = self._plan(verdict, changes)
         self._take(proposal)
-        root = next((one for one in verdict.diagnoses if one.severity in _SERIOUS), None)
-        rule = root.rule.id if root is not None else ""
-        plan, flags = proposal.answer.plan, proposal.answer.flags
-        fraction = verdict.facts.get("fraction")
-        return replace(
-            tried,
-            rule=rule,
-            reason=tried.reason or (root.title if root is not None else verdict.summary),
-            fraction=float(fraction.value) if fraction is not None else tried.identity.fraction,
-            proposed=Proposed(
-                identity=identity_of(plan.after, flags, plan.files),
-                changes=plan.changes,
-                steps=steps,
-                fraction=plan.predicted.fraction if plan.predicted is not None else None,
-                interval=plan.interval,
-                cures=any(_cures(step, rule) for step in steps),
-                by_hand=tuple(left.why for left in plan.left),
-                impossible=plan.impossible,
-                refused=proposal.refused if plan.changes else None,
-            ),
-        )
+        return with_plan(tried, verdict, proposal.answer, steps, proposal.refused)
 
     # ------------------------------------------------------------ plans
 
@@ -262,8 +253,7 @@ class ContainerWard:
             here = replace(target, name=inspection.name, document=tried)
             answer = answer_for(here, self._base, _NO_WISHES, verdict=verdict)
         steps = answer.plan.steps
-        if changes:
-            answer = replace(answer, document=document, plan=_whole(answer, document, changes))
+        answer = for_original(answer, document, changes)
         self._files |= {file.path: file for file in answer.plan.files}
         answer = replace(answer, plan=replace(answer.plan, files=tuple(self._files.values())))
         return proposal_of(self._client, inspection, answer, folder, accept_drift=self._accept_drift), steps
@@ -274,7 +264,9 @@ class ContainerWard:
 
     def _verdict_now(self) -> Verdict | None:
         """On the start of the container as it is now."""
-        return next(iter(reversed(self._kept())), None)
+        with suppress(UserError):
+            return next(iter(reversed(self._kept())), None)
+        return None
 
     def _verdict_of(self, outcome: Outcome) -> Verdict | None:
         """On the start that failed: from its whole log, so that no value is hidden that a plan needs."""
@@ -293,17 +285,3 @@ def _telling(verdicts: Sequence[Verdict]) -> Verdict | None:
     if newest.state in _OPEN and "ready" not in newest.facts and earlier and earlier[-1].state is State.FAILED:
         return earlier[-1]
     return newest
-
-
-def _whole(answer: Answer, document: Document, changes: tuple[Change, ...]) -> Plan:
-    """The plan for the original launch: what was changed before, as far as it is kept, and what is new."""
-    plan, flags = answer.plan, answer.flags
-    new = set(plan.changes)
-    kept = tuple(change for change in merged(changes, plan.changes, flags) if change not in new)
-    before = (Step("tried-before", kept, Basis.FOUND, texts.TRIED_BEFORE),) if kept else ()
-    return replace(plan, steps=(*before, *plan.steps), before=document.launch)
-
-
-def _cures(step: Step, rule: str) -> bool:
-    """Whether a step is about the root cause; what argparse refuses is put right where it is written."""
-    return step.rule == rule or (step.basis is Basis.WRITTEN and rule.startswith(_ARGUMENTS))

@@ -288,7 +288,8 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
     steps = sorted(maker.steps, key=lambda step: list(Basis).index(step.basis))
     changes = [change for step in steps for change in step.changes]
     after, text, refused = maker.launch, None, None
-    left = list(maker.left)
+    # A fix may be one to make by hand by what the log says, and another step makes it all the same.
+    left = [one for one in maker.left if one.change is None or one.change not in changes]
     if changes:
         try:
             edited = document.edited(changes, known.flags)

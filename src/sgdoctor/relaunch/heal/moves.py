@@ -13,6 +13,8 @@ from sgdoctor.relaunch.heal.model import End, Identity, Limits, Move, Proposed, 
 FRACTION: Final = "--mem-fraction-static"
 _STEP: Final = 0.01
 _ROUNDING: Final = 1e-6
+_TOO_LARGE: Final = "SGL411"
+"""Rule of weights that are larger than the card."""
 _SHORTEST: Final = 1.0
 """With less time than this (seconds) left nothing is begun."""
 
@@ -38,6 +40,8 @@ def next_move(tries: Sequence[Try], limits: Limits) -> Move:
         return Stop(end, last.reason)
     proposed = last.proposed
     if not last.rule or proposed is None:
+        if _is_over(limits):
+            return Stop(End.DEADLINE, texts.DEADLINE)
         faulty = last.result is Result.FAULTY
         return Stop(End.FAULTY, last.reason) if faulty else Stop(End.UNDETERMINED, last.reason)
     if proposed.impossible is not None:
@@ -50,6 +54,8 @@ def next_move(tries: Sequence[Try], limits: Limits) -> Move:
 def _without_a_cure(tries: Sequence[Try], proposed: Proposed, limits: Limits) -> Move:
     """The plan has nothing against the root cause; a fraction that was not tried may be left all the same."""
     last = tries[-1]
+    if last.rule == _TOO_LARGE:
+        return Stop(End.DOES_NOT_FIT, last.reason)
     if proposed.by_hand and last.rule not in TOO_LOW | OUT_OF_MEMORY:
         return Stop(End.MANUAL, texts.by_hand(proposed.by_hand))
     if _direction(last) is not None:
@@ -68,9 +74,13 @@ def _tried_on(tries: Sequence[Try], proposed: Proposed, limits: Limits) -> Move:
         return _exhausted(tries, proposed)
     if len(tries) > limits.tries:
         return Stop(End.LIMIT, texts.limit(limits.tries))
-    if limits.seconds is not None and limits.seconds < _SHORTEST:
+    if _is_over(limits):
         return Stop(End.DEADLINE, texts.DEADLINE)
     return move
+
+
+def _is_over(limits: Limits) -> bool:
+    return limits.seconds is not None and limits.seconds < _SHORTEST
 
 
 def _relaunch(tries: Sequence[Try], proposed: Proposed) -> Relaunch | None:

@@ -38,7 +38,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
         "正常：此模型以前在本机启动时，{phase}用时 {usual}。",
     ),
     "startup.ready": ("Ready in about {time}.", "约 {time}后就绪。"),
-    "startup.ready_between": ("Ready in {least} to {most}.", "{least} 至 {most} 后就绪。"),
+    "startup.ready_between": ("Ready in {least} to {most}.", "{least}至 {most}后就绪。"),
     # Diagnosis
     "diagnosis.fine": ("Nothing is wrong.", "没有问题。"),
     "diagnosis.so_far": ("Nothing is wrong so far.", "目前没有问题。"),

@@ -29,7 +29,7 @@ def demo(*arguments: str, environment: dict[str, str] | None = None) -> subproce
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_without_a_terminal_it_prints_both_starts_and_says_what_they_are(lang: str) -> None:
-    done = demo("--speed", "200", "--lang", lang)
+    done = demo("--speed", "50", "--lang", lang)
 
     assert (done.returncode, done.stderr) == (0, "")
     for note in ("failing", "cured", "over"):

@@ -94,7 +94,7 @@ class Clinic:
     @property
     def containers(self) -> dict[str, str]:
         """Status by name."""
-        return {one.name: one.status for one in self.client.containers.list(all=True)}
+        return {one.name: one.status for one in self.client.containers.list(all=True, ignore_removed=True)}
 
     def assert_as_before(self, old: Container, status: str = "exited") -> None:
         """Nothing is left of what was tried."""
@@ -278,7 +278,7 @@ def test_ctrl_c(clinic: Clinic) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    until(lambda: clinic.containers.get(f"{NAME}.sgd-old") == "exited" and clinic.now().status == "running")
+    until(lambda: clinic.containers == {NAME: "running", f"{NAME}.sgd-old": "exited"})
     process.send_signal(signal.SIGINT)
     report, _ = process.communicate(timeout=LIMIT_S)
 

@@ -91,6 +91,13 @@ def test_what_keeps_a_plan_from_being_tried(options: dict[str, Any], limits: Lim
     assert end is (move.end if isinstance(move, Stop) else None)
 
 
+def test_weights_that_are_larger_than_the_card() -> None:
+    by_hand = (Text("a smaller model", "更小的模型"),)
+    move = next_move([failed(0, "a", 0.9, "SGL411", proposed("a", 0.9, steps=(), by_hand=by_hand))], Limits())
+
+    assert End.DOES_NOT_FIT is end_of(move)
+
+
 def test_never_the_same_launch_twice() -> None:
     first = failed(0, "a", 0.9, "SGL203", proposed("b", 0.9))
     again = failed(1, "b", 0.9, "SGL203", proposed("a", 0.9))

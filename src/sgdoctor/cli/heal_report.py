@@ -79,6 +79,10 @@ class Report(NamedTuple):
         """What a try is called."""
         return self._words("relaunch", number=tried.number) if tried.number else self._words("found")
 
+    def heading_of(self, tried: Try) -> str:
+        """A try and what came of it, in a line."""
+        return self._words("tried", name=self.name_of(tried), result=self.result_of(tried))
+
     def changes_of(self, tried: Try) -> str:
         """By what it differs from the original launch."""
         texts = [change_text(change, self.lang) for change in tried.changes]
@@ -124,8 +128,7 @@ def print_report(canvas: Canvas, report: Report) -> None:
     for tried in report.healing.tries:
         fine = tried.result in (Result.VERIFIED, Result.SERVES)
         glyph, style = (canvas.glyphs.fine, "green") if fine else (canvas.glyphs.failed, "red")
-        head = f"{report.name_of(tried)}: {report.result_of(tried)}"
-        canvas.line(Styled(head), 2, Styled(f"{glyph} ", style=style))
+        canvas.line(Styled(report.heading_of(tried)), 2, Styled(f"{glyph} ", style=style))
         canvas.line(Styled(report.changes_of(tried), style="cyan"), 6)
         for line in report.details_of(tried):
             canvas.line(Styled(line), 6)
@@ -138,7 +141,7 @@ def as_markdown(report: Report) -> str:
     """The same in Markdown."""
     lines = [f"# {report.safe(report.container)}", "", report.closing, "", f"## {words(report.lang, 'report')}"]
     for tried in report.healing.tries:
-        lines += ["", f"### {report.name_of(tried)}: {report.result_of(tried)}", "", f"`{report.changes_of(tried)}`"]
+        lines += ["", f"### {report.heading_of(tried)}", "", f"`{report.changes_of(tried)}`"]
         if details := list(report.details_of(tried)):
             lines += ["", *(f"- {_escaped(line)}" for line in details)]
     return "\n".join(lines) + "\n"

@@ -58,6 +58,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "report": ("What was tried", "尝试过的启动"),
     "found": ("As it was found", "最初的启动"),
     "relaunch": ("Relaunch {number}", "第 {number} 次重启"),
+    "tried": ("{name}: {result}", "{name}：{result}"),
     "no_changes": ("the launch as it is", "原有的启动配置"),
     "result.verified": ("ready and verified", "就绪并通过验证"),
     "result.serves": ("ready", "就绪"),
@@ -71,8 +72,8 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "log": ("Its log: {path}", "日志：{path}"),
     "after": ("after {time}", "用时 {time}"),
     "pool": (
-        "a KV cache of {tokens} tokens, {requests} requests at once",
-        "KV 缓存 {tokens} 个 token，同时 {requests} 个请求",
+        "a KV cache of {tokens} tokens; requests at once: {requests}",
+        "KV 缓存 {tokens} 个 token；同时请求数：{requests}",
     ),
     # The last line
     "end.verified": (

@@ -31,7 +31,6 @@ from sgdoctor.relaunch.heal.model import Identity, Relaunch, Result, Try
 from sgdoctor.relaunch.launching import relaunch
 from sgdoctor.relaunch.model import Ending, NotReady, Outcome, Patience
 from sgdoctor.relaunch.verified import Expected, VerifiedReadiness
-from sgdoctor.rules.model import Severity
 from sgdoctor.targets import AsDockerRun, open_target
 from sgdoctor.texts import Text
 
@@ -40,9 +39,7 @@ if TYPE_CHECKING:
     from sgdoctor.rules.base import RuleBase
 
 _NO_WISHES: Final = argparse.Namespace(choose=[], set=[], unset=[], env=[], version=None)
-_SERIOUS: Final = frozenset({Severity.FATAL, Severity.ERROR})
 _OPEN: Final = frozenset({State.STARTING, State.STALLED, State.UNDETERMINED})
-_ARGUMENTS: Final = "SGL1"
 _RUNS: Final = frozenset({"running", "restarting"})
 
 

@@ -18,7 +18,8 @@ def by_hand(what: Sequence[Text]) -> Text:
     """The fixes that only the user can make."""
     if not what:
         return Text("Only you can put this right.", "这需要你手动处理。")
-    return Text(" ".join(text.en for text in what), "".join(text.zh for text in what))
+    each = dict.fromkeys(what)
+    return Text(" ".join(text.en for text in each), "".join(text.zh for text in each))
 
 
 def unsafe(steps: Sequence[Step]) -> Text:

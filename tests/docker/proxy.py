@@ -87,26 +87,21 @@ class Proxy:
                 engine.sendall(request)
                 back = threading.Thread(target=self._pass_on, args=(connection, engine))
                 back.start()
-                answer = self._answer(engine, None if rule is not None else connection)
-                self._note(rule)
                 if rule is None:
-                    connection.sendall(answer)
+                    self._pass_on(engine, connection)
+                else:
+                    engine.recv(1)  # an answer that begins is about something done
+                    self._note(rule)
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
                 back.join()
 
     @staticmethod
-    def _pass_on(connection: socket.socket, engine: socket.socket) -> None:
+    def _pass_on(source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            while part := connection.recv(1 << 16):
-                engine.sendall(part)
-
-    @staticmethod
-    def _answer(engine: socket.socket, to: socket.socket | None) -> bytes:
-        while part := engine.recv(1 << 16):
-            if to is not None:
-                to.sendall(part)
-        return b""
+            while part := source.recv(1 << 16):
+                sink.sendall(part)
+            sink.shutdown(socket.SHUT_WR)
 
     def _rule_for(self, line: str) -> _Rule | None:
         with self._lock:

@@ -10,7 +10,7 @@ import pytest
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.containers.image_files import open_image
-from sgdoctor.containers.requests import TEMPORARY
+from sgdoctor.containers.temporary import TEMPORARY
 from sgdoctor.containers.transport import CancelledError
 from sgdoctor.engines.sglang.flags.extract import extract
 from sgdoctor.errors import UserError

@@ -16,7 +16,7 @@ import pytest
 
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
-from sgdoctor.containers.requests import TEMPORARY
+from sgdoctor.containers.temporary import TEMPORARY
 from sgdoctor.containers.throwaway import run_once
 from sgdoctor.launch.docker_run import read_shell
 from sgdoctor.preflight.engine import engine_facts, image_of

@@ -1,15 +1,10 @@
 """``diagnose`` with the name of a container, and other ways to the same engine."""
 
-import contextlib
 import os
-import select
 import shutil
-import socket
-import ssl
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +18,7 @@ from sgdoctor.containers.once import open_container
 from sgdoctor.containers.transport import UnreachableError
 from sgdoctor.errors import UserError
 from tests.docker.dockerd import PrivateDockerd
+from tests.docker.gates import SSH, gate, mutual_tls, ssh_to
 
 
 @pytest.fixture
@@ -122,19 +118,10 @@ def test_through_tls(endpoint: Endpoint, create: Create, tmp_path: Path, monkeyp
     made = create("echo out")
     made.start()
     made.wait()
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-         "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate],
-        check=True, capture_output=True,
-    )  # fmt: skip
+    tls, context = mutual_tls(tmp_path)
     # With requests these would replace the engine's authority.
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(key))
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=certificate)
-    context.load_cert_chain(certificate, key)
-    context.verify_mode = ssl.CERT_REQUIRED
-    with _gate(endpoint.address, context) as port:
-        tls = Tls(authority=certificate, certificate=certificate, key=key)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tls.key))
+    with gate(endpoint.address, context) as port:
         said = read(Endpoint(f"tcp://127.0.0.1:{port}", tls=tls))
         with pytest.raises(UnreachableError, match="TLS failed"):
             read(Endpoint(f"tcp://127.0.0.1:{port}", tls=Tls()))
@@ -146,7 +133,7 @@ def test_through_tcp(endpoint: Endpoint, create: Create) -> None:
     made = create("echo out")
     made.start()
     made.wait()
-    with _gate(endpoint.address) as port:
+    with gate(endpoint.address) as port:
         said = read(Endpoint(f"tcp://127.0.0.1:{port}"))
 
     assert said.startswith(b"out\n")
@@ -158,57 +145,6 @@ def test_through_ssh(endpoint: Endpoint, create: Create, tmp_path: Path, monkeyp
     made = create("echo out")
     made.start()
     made.wait()
-    # What a remote shell would run: the command behind "--" and the host.
-    program = tmp_path / "ssh"
-    program.write_text(
-        f'#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift 3\nexec docker -H {endpoint.url} "$@"\n'
-    )
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    ssh_to(endpoint.url, tmp_path, monkeypatch)
 
-    assert read(Endpoint("ssh://me@gpu-box:2222")).startswith(b"out\n")
-
-
-@contextlib.contextmanager
-def _gate(path: str, context: ssl.SSLContext | None = None) -> Iterator[int]:
-    """A TCP port, with TLS where a context is given, in front of a socket of this machine."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threads: list[threading.Thread] = []
-
-        def accept() -> None:
-            while True:
-                try:
-                    plain, _ = server.accept()
-                except OSError:
-                    return
-                threads.append(threading.Thread(target=serve, args=(plain,)))
-                threads[-1].start()
-
-        def serve(plain: socket.socket) -> None:
-            with plain, contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as inner:
-                outer = context.wrap_socket(plain, server_side=True) if context else plain
-                with outer:
-                    inner.connect(path)
-                    _pump(outer, inner)
-
-        listener = threading.Thread(target=accept)
-        listener.start()
-        try:
-            yield server.getsockname()[1]
-        finally:
-            server.shutdown(socket.SHUT_RDWR)
-            listener.join()
-            for thread in threads:
-                thread.join()
-
-
-def _pump(outer: socket.socket, inner: socket.socket) -> None:
-    while True:
-        pending = isinstance(outer, ssl.SSLSocket) and outer.pending() > 0
-        ready = [outer] if pending else select.select([outer, inner], [], [])[0]
-        for one, other in ((outer, inner), (inner, outer)):
-            if one in ready:
-                data = one.recv(1 << 16)
-                if not data:
-                    return
-                other.sendall(data)
+    assert read(Endpoint(SSH)).startswith(b"out\n")

@@ -5,19 +5,19 @@ needed, and it is removed again.
 """
 
 import io
-import json
 import tarfile
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sgdoctor.containers.client import Client, RefusedError
-from sgdoctor.containers.requests import TEMPORARY, Requests
 from sgdoctor.engines.sglang.flags.sources import MAX_BYTES, directly_below, stated_version
 from sgdoctor.errors import UserError
 from sgdoctor.patterns import lazy_pattern
+
+if TYPE_CHECKING:
+    from sgdoctor.containers.temporary import Temporary
 
 _MAX_FOLDER: Final = 4 * MAX_BYTES
 _MAX_FILES: Final = 300
@@ -37,15 +37,13 @@ class ImageSources:
     """The files of the engine's package in an image; a ``flags.sources.Sources``. Valid inside of ``open_image``.
 
     Args:
-        engine: that has the image.
-        container: id of a container of the image.
+        container: made from the image.
         root: folder that the package lies in.
         tag: of the image, for a version that the files do not state.
         roots: folders that other packages may lie in.
     """
 
-    def __init__(self, engine: Requests, container: str, root: str, tag: str, roots: Sequence[str] = ()) -> None:
-        self._engine = engine
+    def __init__(self, container: "Temporary", root: str, tag: str, roots: Sequence[str] = ()) -> None:
         self._container = container
         self._root = root
         self._tag = tag
@@ -71,7 +69,7 @@ class ImageSources:
         if name not in self._files:
             if str(PurePosixPath(name).parent) in self._folders or len(self._files) >= _MAX_FILES:
                 return None
-            found = _copied(self._engine, self._container, f"{self._root}/{name}", MAX_BYTES)
+            found = _copied(self._container, f"{self._root}/{name}", MAX_BYTES)
             self._files[name] = found.get(PurePosixPath(name).name)
         return self._files[name]
 
@@ -79,7 +77,7 @@ class ImageSources:
         """The names of the files directly in a folder, sorted; raises as ``read``."""
         if folder not in self._folders:
             parent = str(PurePosixPath(folder).parent)
-            copied = _copied(self._engine, self._container, f"{self._root}/{folder}", _MAX_FOLDER)
+            copied = _copied(self._container, f"{self._root}/{folder}", _MAX_FOLDER)
             self._files |= {f"{parent}/{name}": text for name, text in copied.items()}
             self._folders.add(folder)
         return directly_below(folder, [name for name, text in self._files.items() if text is not None])
@@ -92,7 +90,7 @@ class ImageSources:
         """
         for root in dict.fromkeys((self._packages or self._root, self._root, *self._roots)):
             for file in _VERSION_FILES:
-                text = _copied(self._engine, self._container, f"{root}/{package}/{file}", MAX_BYTES).get(file)
+                text = _copied(self._container, f"{root}/{package}/{file}", MAX_BYTES).get(file)
                 found = _STATED.search(text or "")
                 if found is not None:
                     # Packages of one Python lie beside each other.
@@ -121,56 +119,32 @@ def open_image(client: Client, image: str) -> Iterator[ImageSources]:
     Raises:
         UserError: the engine does not answer or does not have the image, or no SGLang is in it.
     """
+    from sgdoctor.containers.temporary import temporary  # noqa: PLC0415 - docker-py is slow to import
+
     data = client.image_data(image)
     if data is None:
         raise UserError(
             f"{image}: this image is not here. Get it first: docker pull {image}",
             f"{image}：本机没有这个镜像。请先获取：docker pull {image}",
         )
-    engine = Requests(client)
-    with _container_of(engine, image) as container:
-        root = _find(engine, container, data)
+    # An image without a command of its own could not be made into a container.
+    settings = {"Image": image, "Entrypoint": ["/never-started"], "Cmd": []}
+    with temporary(client, "files", settings) as container:
+        root = _find(container, data)
         if root is None:
             raise UserError(
                 f"{image}: no SGLang found in it ({_PROBE} in {_OFFICIAL} or the packages of its Python)",
                 f"{image}：其中没有找到 SGLang（{_OFFICIAL} 或其 Python 包目录下的 {_PROBE}）",
             )
         tag = image.partition("@")[0].rpartition("/")[2].partition(":")[2]
-        yield ImageSources(engine, container, root, tag, tuple(_candidates(data.get("Config") or {})))
+        yield ImageSources(container, root, tag, tuple(_candidates(data.get("Config") or {})))
 
 
-@contextmanager
-def _container_of(engine: Requests, image: str) -> Iterator[str]:
-    """The id of a container that is not started, and is gone afterwards."""
-    name = f"sgdoctor-files-{uuid.uuid4().hex[:12]}"
-    settings = {
-        "Image": image,
-        # An image without a command of its own could not be made into a container.
-        "Entrypoint": ["/never-started"],
-        "Cmd": [],
-        "Labels": {TEMPORARY: "1"},
-        "NetworkDisabled": True,
-        "HostConfig": {"NetworkMode": "none"},
-    }
-    try:
-        answer = engine.answer("/containers/create", {"name": name}, body=settings)
-        yield str(json.loads(answer)["Id"])
-    except BaseException:
-        # Also where only the answer was lost; what went wrong first is what is told.
-        engine.remove(name)
-        raise
-    if not engine.remove(name):
-        raise UserError(
-            f"{name}: this container was only made to be read from and could not be removed: docker rm {name}",
-            f"{name}：这个容器只用于读取文件，但无法删除：docker rm {name}",
-        )
-
-
-def _find(engine: Requests, container: str, image: dict[str, Any]) -> str | None:
+def _find(container: "Temporary", image: dict[str, Any]) -> str | None:
     """The folder of the image that the engine's package lies in."""
     config = image.get("Config") or {}
     for root in dict.fromkeys(_candidates(config)):
-        if _copied(engine, container, f"{root}/{_PROBE}", MAX_BYTES):
+        if _copied(container, f"{root}/{_PROBE}", MAX_BYTES):
             return root
     return None
 
@@ -191,14 +165,14 @@ def _candidates(config: dict[str, Any]) -> Iterator[str]:
     yield "/usr/lib/python3/dist-packages"
 
 
-def _copied(engine: Requests, container: str, path: str, limit: int) -> dict[str, str]:
+def _copied(container: "Temporary", path: str, limit: int) -> dict[str, str]:
     """The Python files at a path of a container, a file or a folder, by their names from its parent.
 
     Raises:
         UserError: the engine does not answer, or there is more than ``limit`` bytes.
     """
     try:
-        archive = engine.answer(f"/containers/{container}/archive", {"path": path}, limit=limit)
+        archive = container.archive(path, limit)
     except RefusedError as error:
         if error.status in (400, 404):
             return {}

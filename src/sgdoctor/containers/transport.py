@@ -1,8 +1,8 @@
 """Connections to a container engine that another thread can end within milliseconds.
 
-Answers of the engine are read here and not with docker-py: a cancelled follower must not wait for a request that
-hangs, a log is read with HTTP/1.0 because its body then comes without chunk frames around docker's own, and
-``import docker`` takes longer than a diagnosis.
+What is followed, watched or relaunched is read here and not with docker-py (``sdk``): a cancelled follower must not
+wait for a request that hangs, a log is read with HTTP/1.0 because its body then comes without chunk frames around
+docker's own, and ``import docker`` takes longer than a diagnosis.
 """
 
 import errno

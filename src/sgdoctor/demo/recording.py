@@ -90,14 +90,14 @@ def load_recording() -> Recording:
     offset = failed.seconds + PAUSE
     cured = _later(cured, _began(failed) + timedelta(seconds=round(offset)) - _began(cured))
     script: list[tuple[float, bytes | Arrival]] = [
-        (0.0, Standing(Link.FOLLOWING, NOTES["failing"])),
         (0.0, Begun()),
+        (0.0, Standing(Link.FOLLOWING, NOTES["failing"])),
         *_waits(failed.pieces),
         # As it was recorded: the engine ends a failed start with SIGKILL.
         (0.0, Output(PREFIX + b"demo exited with code 137\n", added=True)),
         (0.0, Standing(Link.WAITING, NOTES["pause"])),
-        (PAUSE, Standing(Link.FOLLOWING, NOTES["cured"])),
-        (0.0, Begun()),
+        (PAUSE, Begun()),
+        (0.0, Standing(Link.FOLLOWING, NOTES["cured"])),
         *_waits(cured.pieces),
         (0.0, Standing(Link.ENDED, NOTES["over"])),
     ]

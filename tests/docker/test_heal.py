@@ -234,6 +234,24 @@ def test_failure_without_a_safe_fix_is_not_touched(clinic: Clinic, model: str, p
     assert [] == list((clinic.root / "sgdoctor" / "relaunch").glob("*"))
 
 
+def test_nobody_to_agree(clinic: Clinic) -> None:
+    old = clinic.serve(BIG)
+    command = [word for word in clinic.command() if word != "--yes"]
+    done = subprocess.run(
+        command,
+        env=clinic.environment,
+        cwd=clinic.root,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert 2 == done.returncode
+    assert "--yes" in done.stderr
+    clinic.assert_as_before(old)
+
+
 def test_server_that_calculates_nonsense(clinic: Clinic) -> None:
     old = clinic.serve(BIG, STANDIN_ANSWER=CALCULATES_NONSENSE)
 

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rich.text import Text as Styled
 
@@ -77,7 +77,9 @@ class Screen:
         if move.bisected is not None:
             changes = f"{changes} ({words(self.lang, 'bisected')})"
         line = self._words("try", number=self._tries, tries=self._arguments.max_attempts, changes=changes)
-        self.canvas.line(Styled(line, style="bold"))
+        # A closed terminal is no reason to leave a server down.
+        with suppress(OSError):
+            self.canvas.line(Styled(line, style="bold"))
 
     def steps(self) -> StepLines:
         """Shows the steps of a relaunch for the length of a ``with`` block."""

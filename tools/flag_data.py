@@ -8,11 +8,11 @@ it.
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from sgdoctor.engines.sglang.flags.documents import condensed, options_of
+from sgdoctor.engines.sglang.flags.documents import condensed, options_of, spans_of
 from sgdoctor.engines.sglang.flags.extract import extract
 from sgdoctor.engines.sglang.flags.model import Option
 from sgdoctor.engines.sglang.flags.sources import open_sources
@@ -37,17 +37,6 @@ RENAMES: Final[dict[str, tuple[str, str | None]]] = {
 _SUCCESSOR: Final = re.compile(r"(--[a-z0-9-]+)(?:=([a-z0-9_]+))?")
 
 
-def spans(present: Iterable[int]) -> list[int]:
-    """Sorted indices as ``[first, last, first, last, ...]`` of their runs."""
-    runs: list[int] = []
-    for index in sorted(present):
-        if runs and runs[-1] == index - 1:
-            runs[-1] = index
-        else:
-            runs += [index, index]
-    return runs
-
-
 def history(versions: Sequence[tuple[str, Sequence[Option]]]) -> dict[str, Any]:
     """Names of flags and fields by version, and renames; ``versions`` with their options, oldest first."""
     flags: dict[str, set[int]] = {}
@@ -66,8 +55,8 @@ def history(versions: Sequence[tuple[str, Sequence[Option]]]) -> dict[str, Any]:
     known = {old: new for old, new in renames.items() if old in flags and new[0] in flags}
     return {
         "versions": [version for version, _ in versions],
-        "flags": {name: spans(at) for name, at in sorted(flags.items())},
-        "fields": {name: spans(at) for name, at in sorted(fields.items())},
+        "flags": {name: spans_of(at) for name, at in sorted(flags.items())},
+        "fields": {name: spans_of(at) for name, at in sorted(fields.items())},
         "renames": {
             old: {"new": new, "value": value} if value else {"new": new} for old, (new, value) in sorted(known.items())
         },

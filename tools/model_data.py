@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from sgdoctor.engines.sglang.flags.documents import spans_of
 from sgdoctor.engines.sglang.versions import version_key
 
 DATA: Final = Path(__file__).parents[1] / "src" / "sgdoctor" / "engines" / "sglang" / "data" / "models.json"
@@ -99,17 +100,6 @@ def read_wheel(path: Path) -> tuple[str, str, dict[str, set[str]]]:
         return package, version, own
 
 
-def spans(present: Iterable[int]) -> list[int]:
-    """Sorted indices as ``[first, last, first, last, ...]`` of their runs."""
-    runs: list[int] = []
-    for index in sorted(present):
-        if runs and runs[-1] == index - 1:
-            runs[-1] = index
-        else:
-            runs += [index, index]
-    return runs
-
-
 def table(known: dict[str, dict[str, set[str]]]) -> dict[str, Any]:
     """What the versions of one package know, by kind and name."""
     versions = sorted(known, key=version_key)
@@ -119,7 +109,7 @@ def table(known: dict[str, dict[str, set[str]]]) -> dict[str, Any]:
         for at, version in enumerate(versions):
             for name in known[version][kind]:
                 at_versions.setdefault(name, []).append(at)
-        written[kind] = {name: spans(at) for name, at in sorted(at_versions.items())}
+        written[kind] = {name: spans_of(at) for name, at in sorted(at_versions.items())}
     return written
 
 

@@ -159,11 +159,30 @@ def word_splices(part: CommandPart, edits: SequenceABC[WordEdit]) -> list[Splice
     return [splice for edit in edits for splice in write(part, edit)]
 
 
-def _pieces(old: SequenceABC[str], new: SequenceABC[str]) -> Iterable[tuple[int, int, int, int]]:
-    """Parts of ``old`` and ``new`` that differ, as half-open index pairs."""
-    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of an edit in which old and new words differ.
+
+    Attributes:
+        first: index of its first word in the part of the command.
+        changed: new words, each in place of an old one, from ``first`` on.
+        removed: indices of the words that go, half-open, behind those; where ``added`` go in.
+        added: new words beyond those.
+    """
+
+    first: int
+    changed: SequenceABC[str]
+    removed: tuple[int, int]
+    added: SequenceABC[str]
+
+
+def _pieces(part: CommandPart, edit: WordEdit) -> Iterable[_Piece]:
+    old = part.texts[edit.start : edit.end]
+    for tag, a, b, c, d in SequenceMatcher(None, old, edit.words, autojunk=False).get_opcodes():
         if tag != "equal":
-            yield a, b, c, d
+            first, paired = edit.start + a, min(b - a, d - c)
+            rest = (first + paired, edit.start + b)
+            yield _Piece(first, edit.words[c : c + paired], rest, edit.words[c + paired : d])
 
 
 def _list_splices(part: CommandPart, edit: WordEdit) -> list[Splice]:
@@ -172,24 +191,21 @@ def _list_splices(part: CommandPart, edit: WordEdit) -> list[Splice]:
     text, node = value.file.text, value.node
     in_flow = node.flow or _in_flow(value)
     splices: list[Splice] = []
-    for a, b, c, d in _pieces(part.texts[edit.start : edit.end], edit.words):
-        paired = min(b - a, d - c)
-        first = edit.start + a
-        for offset in range(paired):
-            word = part.words[first + offset]
-            new, item = edit.words[c + offset], node.items[first + offset]
+    for piece in _pieces(part, edit):
+        for index, new in enumerate(piece.changed, piece.first):
+            word, item = part.words[index], node.items[index]
             if isinstance(item, Alias):
-                text_of_new = written(
-                    new.replace("$", "$$"), like=_style_like(part, first + offset, new), in_flow=in_flow
-                )
+                text_of_new = written(new.replace("$", "$$"), like=_style_like(part, index, new), in_flow=in_flow)
                 splices.append(Splice(item.start, item.end, text_of_new))
             else:
                 splices += replaced_text(word.value, 0, len(word.text), new, None)
-        if b - a > paired:
-            splices += items_removed(text, node, first + paired, edit.start + b)
-        if extra := edit.words[c + paired : d]:
-            at = first + paired
-            items = [written(new.replace("$", "$$"), like=_style_like(part, at, new), in_flow=in_flow) for new in extra]
+        at, end = piece.removed
+        if end > at:
+            splices += items_removed(text, node, at, end)
+        if piece.added:
+            items = [
+                written(new.replace("$", "$$"), like=_style_like(part, at, new), in_flow=in_flow) for new in piece.added
+            ]
             splices.append(items_added(text, node, at, items))
     return splices
 
@@ -203,17 +219,16 @@ def _style_like(part: CommandPart, at: int, new: str) -> str:
 
 def _string_splices(part: CommandPart, edit: WordEdit) -> list[Splice]:
     splices: list[Splice] = []
-    for a, b, c, d in _pieces(part.texts[edit.start : edit.end], edit.words):
-        paired = min(b - a, d - c)
-        first = edit.start + a
-        for offset in range(paired):
-            word = part.words[first + offset]
+    for piece in _pieces(part, edit):
+        for index, new in enumerate(piece.changed, piece.first):
+            word = part.words[index]
             assert word.shell is not None
-            splices += replaced_text(word.value, 0, len(word.text), edit.words[c + offset], word.shell)
-        if b - a > paired:
-            splices.append(_words_removed(part, first + paired, edit.start + b))
-        if extra := edit.words[c + paired : d]:
-            splices += _words_added(part, first + paired, extra)
+            splices += replaced_text(word.value, 0, len(word.text), new, word.shell)
+        at, end = piece.removed
+        if end > at:
+            splices.append(_words_removed(part, at, end))
+        if piece.added:
+            splices += _words_added(part, at, piece.added)
     return splices
 
 

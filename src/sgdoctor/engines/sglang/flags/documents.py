@@ -87,3 +87,14 @@ def options_of(table: Mapping[str, Any], index: int) -> tuple[Option, ...]:
         for first, last, definition in spans
         if first <= index <= last
     )
+
+
+def spans_of(present: Iterable[int]) -> list[int]:
+    """Sorted indices as ``[first, last, first, last, ...]`` of their runs: how tables of names tell their versions."""
+    runs: list[int] = []
+    for index in sorted(present):
+        if runs and runs[-1] == index - 1:
+            runs[-1] = index
+        else:
+            runs += [index, index]
+    return runs

@@ -54,7 +54,7 @@ def write_model(folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps(CONFIG))
     (folder / "tokenizer_config.json").write_text("{}")
     (folder / "tokenizer.json").write_text(json.dumps({"version": "1.0", "model": {"type": "BPE"}}))
-    places = {}
+    places: dict[str, str] = {}
     each = TENSORS // FILES
     for number in range(FILES):
         header = {}

@@ -22,6 +22,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "help.lang": ("language of the output; default: from the locale", "输出语言；默认取自系统区域设置"),
     "help.diagnose": ("name the cause of a failure in a log", "找出日志中故障的原因"),
     "help.watch": ("follow a server while it starts, serves or dies", "跟踪服务的启动、运行和退出"),
+    "help.run": ("start a server without a container and stay with it", "不用容器启动服务并一直跟踪"),
     "help.demo": ("see it at work on a recorded start", "用录制的启动过程演示"),
     "help.fix": ("plan the change that cures it, for this launch and card", "针对这份启动配置和这张卡，给出修复方案"),
     "help.preflight": ("find what would fail before the first start", "在首次启动之前找出会失败的地方"),

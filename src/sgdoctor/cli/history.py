@@ -9,7 +9,10 @@ from sgdoctor.cli.relaunch_texts import words
 from sgdoctor.messages import say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sgdoctor.cli.parsing import Parser
+    from sgdoctor.relaunch.model import Attempt
 
 
 def configure(parser: "Parser") -> None:
@@ -51,13 +54,22 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
         canvas.line(head)
         for line in rest:
             canvas.line(line, 4)
-        if attempt.ending == "done":
+        # A container whose relaunch failed has its launch of before; a process is changed from start to start.
+        if attempt.ending == "done" or attempt.way == "process":
             held = attempt.command
     canvas.blank()
-    current = next(attempt.number for attempt in attempts if attempt.current)
-    closing = words(lang, "history.closing", name=name, count=len(attempts), number=current)
-    canvas.whole(Styled(printable(closing), style="bold"))
+    canvas.whole(Styled(printable(_closing(name, attempts, lang)), style="bold"))
     return 0
+
+
+def _closing(name: str, attempts: "Sequence[Attempt]", lang: str) -> str:
+    from sgdoctor.relaunch.model import Way
+
+    current = next((attempt.number for attempt in attempts if attempt.current), None)
+    key = "history.closing"
+    if attempts[0].way is Way.PROCESS:
+        key = "history.process_stands" if current is None else "history.process_runs"
+    return words(lang, key, name=name, count=len(attempts), number=current)
 
 
 def name_of(given: str) -> str:

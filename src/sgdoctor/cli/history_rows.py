@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text as Styled
 
 from sgdoctor.cli.relaunch_texts import words
-from sgdoctor.diagnosis.wording import duration
+from sgdoctor.diagnosis.wording import duration, phase_label
+from sgdoctor.engines.base import PhaseName
 from sgdoctor.redaction import Redactor
-from sgdoctor.relaunch.model import Attempt, Purpose, Step
+from sgdoctor.relaunch.model import Attempt, Ending, Purpose, Step, Way
 from sgdoctor.report.plan_redact import hidden_words
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _STYLES: Final = {"+": "green", "-": "red"}
 _SHORT_ID: Final = 12
+_SHORTEST_PHASE: Final = 0.1
 
 
 def command_diff(before: Sequence[str], after: Sequence[str]) -> list[Styled]:
@@ -50,15 +52,15 @@ def row_lines(attempt: Attempt, before: Sequence[str], lang: str, hide: Redactor
     parts = [f"{attempt.number}"]
     if attempt.began is not None:
         parts.append(f"{attempt.began.astimezone():%Y-%m-%d %H:%M:%S}")
-    parts.append(words(lang, "history.original") if attempt.ending is None else words(lang, f"ending.{attempt.ending}"))
+    parts.append(_ending(attempt, lang))
     if attempt.purpose is Purpose.ROLLBACK:
         parts.append(words(lang, "history.rollback"))
     if attempt.container:
         parts.append(attempt.container[:_SHORT_ID])
-    if attempt.current:
+    if attempt.current and attempt.way is not Way.PROCESS:
         parts.append(words(lang, "history.current"))
     lines = [Styled("  ".join(parts), style="bold" if attempt.current else "")]
-    if attempt.ending is None:
+    if attempt.ending is None or (attempt.way is Way.PROCESS and attempt.number == 1):
         lines.append(Styled(hide(printable(" ".join(hidden_words(attempt.command, hide)))), style="dim"))
     else:
         diff = command_diff(hidden_words(before, hide), hidden_words(attempt.command, hide))
@@ -87,8 +89,41 @@ def _other(change: "Change", lang: str, hide: Redactor) -> str:
     return hide(change_text(change._replace(value=value), lang))
 
 
+def _ending(attempt: Attempt, lang: str) -> str:
+    """What became of it."""
+    if attempt.ending is None:
+        return words(lang, "history.original")
+    if attempt.way is Way.PROCESS and attempt.ending is Ending.OPEN:
+        return words(lang, "process.runs" if attempt.current else "process.open")
+    if attempt.ending is Ending.FAILED and Step.SERVE in attempt.seconds:
+        return words(lang, "process.served_failed")
+    return words(lang, f"ending.{attempt.ending}")
+
+
+def _process_times(attempt: Attempt, lang: str) -> str:
+    """How long a start took and served, with its phases."""
+
+    def said(step: Step) -> str:
+        return duration(attempt.seconds[step]).in_language(lang)
+
+    parts = []
+    if Step.SERVE in attempt.seconds:
+        parts.append(words(lang, "process.ready", time=said(Step.READY)))
+        parts.append(words(lang, "process.serving", time=said(Step.SERVE)))
+    elif Step.READY in attempt.seconds:
+        parts.append(words(lang, "process.ran", time=said(Step.READY)))
+    parts += [
+        f"{phase_label(PhaseName(name)).in_language(lang)} {duration(seconds).in_language(lang)}"
+        for name, seconds in attempt.phases.items()
+        if seconds >= _SHORTEST_PHASE
+    ]
+    return ("，" if lang == "zh" else ", ").join(parts)
+
+
 def _times(attempt: Attempt, lang: str) -> str:
     """How long it took."""
+    if attempt.way is Way.PROCESS:
+        return _process_times(attempt, lang)
     if not attempt.seconds:
         return ""
     total = duration(sum(attempt.seconds.values())).in_language(lang)
@@ -119,6 +154,7 @@ def as_row_data(attempt: Attempt, lang: str, hide: Redactor) -> dict[str, Any]:
             }
             for change in attempt.changes
         ],
+        "phases": dict(attempt.phases),
         "seconds": {step.value: round(seconds, 2) for step, seconds in attempt.seconds.items()},
         "reason": hide(attempt.reason.in_language(lang)) if attempt.reason is not None else None,
         "rule": attempt.rule or None,

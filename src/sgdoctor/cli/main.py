@@ -24,6 +24,7 @@ _EXIT_INTERRUPTED: Final = 130
 COMMANDS: Final = (
     "diagnose",
     "watch",
+    "run",
     "preflight",
     "fix",
     "relaunch",

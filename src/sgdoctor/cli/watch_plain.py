@@ -242,7 +242,7 @@ class _Printer:
     def _told_of(self, stage: Stage, snapshot: Snapshot) -> str:
         lang = self._lang
         if stage.name is PhaseName.SERVING:
-            return _address(snapshot.verdict) or stage.detail.in_language(lang)
+            return address_of(snapshot.verdict) or stage.detail.in_language(lang)
         parts = []
         if stage.memory_gib:
             parts.append(f"{stage.memory_gib:.2f} GiB")
@@ -317,7 +317,8 @@ def _clock(name: PhaseName, phases: Sequence[Phase]) -> str:
     return time.strftime("%H:%M:%S")
 
 
-def _address(verdict: Verdict) -> str:
+def address_of(verdict: Verdict) -> str:
+    """The base of the server's URLs from here; empty if the log does not tell."""
     host, port = (verdict.facts.get(name) for name in ("host", "port"))
     if port is None:
         return ""
@@ -328,7 +329,7 @@ def _address(verdict: Verdict) -> str:
 def _verdict_line(snapshot: Snapshot, lang: str) -> str:
     """The last line of ``diagnose``, with the address of a server that can be used."""
     closing = "".join(last_line(snapshot.verdict, lang))
-    address = _address(snapshot.verdict)
+    address = address_of(snapshot.verdict)
     if snapshot.serves and address and snapshot.link is Link.FOLLOWING:
         return say(lang, "watch.serving", closing=closing, address=address)
     return closing

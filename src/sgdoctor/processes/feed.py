@@ -26,7 +26,6 @@ _ROOM: Final = 64 << 20
 _AT_ONCE: Final = 512 << 10
 _SAMPLE_SECONDS: Final = 2.0
 _NANO: Final = 10**9
-_ENDED: Final = Text("The server has ended.", "服务已退出。")
 
 
 class ProcessFeed:
@@ -200,4 +199,4 @@ class ProcessFeed:
         self._keep(AttemptEnded(self._container, facts))
         if lines := exit_lines(self._container.name, facts):
             self._put(lines, added=True)
-        self._arrivals.put(Standing(Link.ENDED, _ENDED, final=True))
+        self._arrivals.put(Standing(Link.ENDED, final=True))

@@ -45,7 +45,7 @@ class Journal:
         progress: the steps so far.
         known: what was learned on the way: ``new`` and ``restored`` are ids of containers that were made, ``log``
             is the path of a saved log, ``back`` says that the way back was begun, ``lost`` in which step the engine
-            went away, ``rule`` which one named the failure.
+            went away, ``rule`` which one named the failure, ``phases`` are seconds of phases as a JSON object.
         outcome: how it ended; None while it is open.
     """
 

@@ -40,6 +40,7 @@ class Step(StrEnum):
     START = "start"
     READY = "ready"  # the engine says so, and answers
     SETTLE = "settle"  # the restart policy of the user is put back
+    SERVE = "serve"  # a process: until it ends, which is followed to its end
     SAVE_LOG = "save-log"  # way back: what the new one wrote
     REMOVE = "remove"  # way back: the new one
     GIVE_NAME_BACK = "give-name-back"
@@ -80,6 +81,8 @@ class Ending(StrEnum):
     BACK = "back"  # it failed, and everything is as it was before
     REFUSED = "refused"  # nothing was touched
     OPEN = "open"  # neither: the journal says where it stands, `--resume` and `rollback` go on from there
+    FAILED = "failed"  # of a process: it ended by itself, or had to be ended, and there is nothing to go back to
+    STOPPED = "stopped"  # of a process: by the user, before it served
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +201,7 @@ class Attempt:
         current: whether it is the one that holds the name now, by what the journals say.
         journal: id; of the original, that of the relaunch that replaced it.
         way: how it was carried out; of the original, how it was replaced.
+        phases: of a process, how many seconds each phase of its start took.
     """
 
     number: int
@@ -214,6 +218,7 @@ class Attempt:
     current: bool = False
     journal: str = ""
     way: Way = Way.CONTAINER
+    phases: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

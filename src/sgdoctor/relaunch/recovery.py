@@ -1,5 +1,6 @@
 """What to do about a relaunch that was cut off, and how to go back to an earlier launch."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,11 +54,14 @@ class Unfinished:
 def look_for_open(container: str | None = None, root: Path | None = None) -> list[Unfinished]:
     """The relaunches that go on at this moment or were cut off, the oldest first. No engine is asked.
 
+    Processes are not among them: they have no way back, and nothing is left of one that was cut off.
+
     Args:
         container: only those of the container of this name.
         root: stands for the state folder of sgdoctor.
     """
-    return [Unfinished(one, holder(one.intent.container, root)) for one in open_journals(container, root)]
+    found = [one for one in open_journals(container, root) if one.intent.way is not Way.PROCESS]
+    return [Unfinished(one, holder(one.intent.container, root)) for one in found]
 
 
 def resume(
@@ -118,11 +122,11 @@ def rollback(
         UserError: there is no such launch, or the engine does not answer.
     """
     patience = patience or Patience()
-    unfinished = open_journals(container, root)
+    unfinished = look_for_open(container, root)
     if unfinished:
         return _take_up(
             client,
-            unfinished[-1],
+            unfinished[-1].journal,
             lambda transaction, current: transaction.back(_reason(current, _ASKED)),
             readiness=readiness,
             patience=patience,
@@ -164,7 +168,8 @@ def history(container: str, root: Path | None = None) -> tuple[Attempt, ...]:
     """The launches that a container has had through relaunches, the original first; empty if there were none.
 
     Launches that were refused before anything was touched are no attempts. After somebody made a new container of the
-    same name by other means, the list begins anew.
+    same name by other means, the list begins anew, as it does between containers and processes of one name. Starts of a
+    process count from 1, and the current one is the one that runs.
 
     Args:
         container: name.
@@ -204,6 +209,11 @@ def _launches(container: str, root: Path | None) -> list[_Launched]:
         outcome, intent = journal.outcome, journal.intent
         if outcome is not None and outcome.ending is Ending.REFUSED:
             continue
+        if intent.way is Way.PROCESS:
+            found = [one for one in found if one.attempt.way is Way.PROCESS]
+            found.append(_Launched(_start(journal, len(found) + 1, root), CreateBody({}), journal))
+            continue
+        found = [one for one in found if one.attempt.way is not Way.PROCESS]
         holder_id = found[holds].attempt.container if found else ""
         if not found or (intent.way is Way.CONTAINER and holder_id != intent.old_id):
             policy = mapping(mapping(intent.old.get("HostConfig")).get("RestartPolicy"))
@@ -235,9 +245,30 @@ def _launches(container: str, root: Path | None) -> list[_Launched]:
         # A container that removes itself has another id once it was made again.
         holding = found[holds]
         found[holds] = replace(holding, attempt=replace(holding.attempt, container=outcome.container))
-    if found:
+    if found and found[0].attempt.way is not Way.PROCESS:
         found[holds] = replace(found[holds], attempt=replace(found[holds].attempt, current=True))
     return found
+
+
+def _start(journal: Journal, number: int, root: Path | None) -> Attempt:
+    """A start of a process; without an end it is the one that runs, or was cut off."""
+    outcome, intent = journal.outcome, journal.intent
+    return Attempt(
+        number=number,
+        container="",
+        command=intent.command,
+        changes=intent.changes,
+        began=journal.began,
+        ending=outcome.ending if outcome is not None else Ending.OPEN,
+        reason=outcome.reason if outcome is not None else None,
+        seconds=seconds_of(journal),
+        log=journal.known.get("log"),
+        rule=journal.known.get("rule", ""),
+        current=outcome is None and holder(intent.container, root) is not None,
+        journal=journal.id,
+        way=Way.PROCESS,
+        phases=json.loads(journal.known.get("phases", "{}")),
+    )
 
 
 def _request(

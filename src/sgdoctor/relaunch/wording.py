@@ -17,6 +17,7 @@ _STEPS: Final[Mapping[Step, Text]] = {
     Step.TAKE_NAME: Text("give its name to the new one", "新容器接过名称"),
     Step.START: Text("start the new server", "启动新服务"),
     Step.READY: Text("wait until it serves", "等待服务就绪"),
+    Step.SERVE: Text("serve", "提供服务"),
     Step.SETTLE: Text("put the restart policy back", "恢复重启策略"),
     Step.SAVE_LOG: Text("keep its log", "保存日志"),
     Step.REMOVE: Text("remove the new container", "删除新容器"),

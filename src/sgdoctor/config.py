@@ -29,6 +29,7 @@ class Config:
         panes: the panes that are shown, by name.
         keys: keys by action, over those of the table in ``tui.keys``.
         reports: folder for saved reports; None for the usual one.
+        read_only: whether nothing may be acted on.
         problems: what in the file was not understood, one line each.
     """
 
@@ -38,6 +39,7 @@ class Config:
     panes: tuple[str, ...] = PANES
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reports: Path | None = None
+    read_only: bool = False
     problems: tuple[Text, ...] = ()
 
 
@@ -111,9 +113,11 @@ class _Reader:
                     config = replace(config, panes=tuple(entry for entry in PANES if entry in value))
                 case "reports", str() if value:
                     config = replace(config, reports=Path(value).expanduser())
+                case "read_only", bool():
+                    config = replace(config, read_only=value)
                 case "keys", dict():
                     config = replace(config, keys=self._keys(value))
-                case (("theme" | "language" | "gpu_rate" | "panes" | "reports" | "keys"), _):
+                case (("theme" | "language" | "gpu_rate" | "panes" | "reports" | "read_only" | "keys"), _):
                     self._problem(f"{name} = {value!r}", "not a value for it", "不是可用的值")
                 case _:
                     self._problem(name, "no such setting", "没有这个设置")

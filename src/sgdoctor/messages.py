@@ -88,6 +88,10 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         "leave with code 0 when it serves, with 3 when it failed",
         "服务就绪时以退出码 0 结束，失败时以 3 结束",
     ),
+    "watch.read_only": (
+        "act on nothing: no relaunch, no file is written",
+        "只读：不重启容器，不写文件",
+    ),
     "watch.plain": ("print lines, also on a terminal", "即使在终端中也逐行输出"),
     "watch.one_target": ("give a container or --file, not both", "容器和 --file 只能给一个"),
     "watch.speed_needs_file": ("--speed is for --file", "--speed 只能与 --file 一起使用"),

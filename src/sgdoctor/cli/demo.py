@@ -53,10 +53,14 @@ def _run(arguments: argparse.Namespace, lang: str) -> int:
 
         watch_plain(session, lang)
         return 0
+    from sgdoctor.cli.watch_doctor import LogDoctor
     from sgdoctor.config import load_config
 
     options = importlib.import_module("sgdoctor.tui.ports").Options(
-        lang=lang, config=replace(load_config(), gpu_rate=_GPU_RATE), base=base
+        lang=lang,
+        config=replace(load_config(), gpu_rate=_GPU_RATE),
+        base=base,
+        doctor=LogDoctor(base, session.snapshot),
     )
     app.run_app(session, card, options)
     return 0

@@ -2,12 +2,12 @@
 
 import argparse
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from sgdoctor.cli.fix_answer import answer_for
 from sgdoctor.cli.fix_files import remove_files, write_files
@@ -18,6 +18,7 @@ from sgdoctor.containers.launches import container_document
 from sgdoctor.containers.spool import bytes_of, spooled
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.pipeline import diagnose, diagnose_bytes
+from sgdoctor.diagnosis.telling import telling
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Step, WrittenFile
 from sgdoctor.launch.amended import Amended
@@ -29,18 +30,39 @@ from sgdoctor.relaunch.heal.identity import identity_of
 from sgdoctor.relaunch.heal.judging import for_original, with_plan
 from sgdoctor.relaunch.heal.model import Identity, Relaunch, Result, Try
 from sgdoctor.relaunch.launching import relaunch
-from sgdoctor.relaunch.model import Ending, NotReady, Outcome, Patience
+from sgdoctor.relaunch.model import Ending, NotReady, Outcome, Patience, Watcher
 from sgdoctor.relaunch.verified import Expected, VerifiedReadiness
 from sgdoctor.targets import AsDockerRun, open_target
 from sgdoctor.texts import Text
 
 if TYPE_CHECKING:
-    from sgdoctor.cli.heal_screen import Screen
     from sgdoctor.rules.base import RuleBase
 
 _NO_WISHES: Final = argparse.Namespace(choose=[], set=[], unset=[], env=[], version=None)
-_OPEN: Final = frozenset({State.STARTING, State.STALLED, State.UNDETERMINED})
 _RUNS: Final = frozenset({"running", "restarting"})
+
+
+class Shown(Protocol):
+    """Where the user sees healing go on, and is asked."""
+
+    @property
+    def lang(self) -> str:
+        """``en`` or ``zh``."""
+
+    def knows(self, proposal: Proposal) -> None:
+        """From now on the secrets of this launch are hidden, too."""
+
+    def agrees(self, proposal: Proposal) -> bool:
+        """Whether the user agrees to begin."""
+
+    def consents(self, steps: Sequence[Step]) -> bool:
+        """Whether the user takes steps that can make answers worse."""
+
+    def steps(self) -> AbstractContextManager[Watcher]:
+        """Takes the steps of a relaunch for the length of a ``with`` block."""
+
+    def waiting(self) -> AbstractContextManager[Callable[[Text], None]]:
+        """Takes what a server that runs is asked for the length of a ``with`` block."""
 
 
 class ContainerWard:
@@ -64,7 +86,7 @@ class ContainerWard:
         container: str,
         base: "RuleBase",
         readiness: VerifiedReadiness,
-        screen: "Screen",
+        screen: Shown,
         *,
         accept_drift: bool = False,
     ) -> None:
@@ -113,7 +135,7 @@ class ContainerWard:
         inspection = container_document(self._client, self._container)
         status = (inspection.data.get("State") or {}).get("Status")
         verdicts = self._kept()
-        verdict = _telling(verdicts)
+        verdict = telling(verdicts)
         proposal, _ = self._plan(verdict, ())
         self._take(proposal)
         self._flags = flags = proposal.answer.flags
@@ -129,7 +151,7 @@ class ContainerWard:
         found = replace(found, verification=self._readiness.verification, seconds=time.monotonic() - began)
         if not isinstance(answer, NotReady):
             return self._serving(found, answer.note)
-        return self._judged(replace(found, reason=answer.reason), _telling(self._kept()) or answer.verdict, ())
+        return self._judged(replace(found, reason=answer.reason), telling(self._kept()) or answer.verdict, ())
 
     def _kept(self) -> list[Verdict]:
         """The verdicts on all starts in the log of the container; none if it has said nothing."""
@@ -271,14 +293,4 @@ class ContainerWard:
         if kept is None:
             return outcome.verdict
         name = kept.container.name
-        return _telling(diagnose_bytes(bytes_of(kept), name, self._base, all_attempts=True, redact=False))
-
-
-def _telling(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """The verdict that says how a launch ends: the newest, or the one before while the newest start has just begun."""
-    if not verdicts:
-        return None
-    *earlier, newest = verdicts
-    if newest.state in _OPEN and "ready" not in newest.facts and earlier and earlier[-1].state is State.FAILED:
-        return earlier[-1]
-    return newest
+        return telling(diagnose_bytes(bytes_of(kept), name, self._base, all_attempts=True, redact=False))

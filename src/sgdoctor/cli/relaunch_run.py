@@ -116,10 +116,11 @@ def carry_out(
                 )
         except KeyboardInterrupt:
             outcome = Outcome(Ending.OPEN, reason=Text(words("en", "open.stopped"), words("zh", "open.stopped")))
-        return _code(outcome, errand, stopped=interrupts.count > 0), outcome, lines.seconds
+        return code_of(outcome, errand, stopped=interrupts.count > 0), outcome, lines.seconds
 
 
-def _code(outcome: Outcome, errand: Errand, *, stopped: bool) -> int:
+def code_of(outcome: Outcome, errand: Errand, *, stopped: bool) -> int:
+    """The exit code for what came of an errand; ``stopped``: whether the user ended it."""
     if outcome.ending is Ending.DONE:
         return EXIT_SERVES
     if stopped:

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -133,6 +134,8 @@ class StepLines(Canvas):
 class Interrupts:
     """Ctrl-C and SIGTERM end a relaunch between two steps, by its way back; a lost terminal does not end it.
 
+    In another thread than the main one no signal is heard: there ``stop`` is the only way.
+
     Args:
         readiness: waits for the server, which may take minutes.
         name: of the container.
@@ -151,6 +154,8 @@ class Interrupts:
         self._going_back = False
 
     def __enter__(self) -> Self:
+        if threading.current_thread() is not threading.main_thread():
+            return self
         for number in (signal.SIGINT, signal.SIGTERM):
             # What scripts start in the background is deaf to Ctrl-C, and stays so.
             if signal.getsignal(number) is not signal.SIG_IGN:
@@ -174,11 +179,15 @@ class Interrupts:
 
         return watch
 
-    def _asked(self, _: int, __: FrameType | None) -> None:
+    def stop(self) -> None:
+        """End it; for any thread."""
         self.count += 1
+        self._readiness.cancel()
+
+    def _asked(self, _: int, __: FrameType | None) -> None:
+        self.stop()
         if self.count >= _LEAVES:
             raise KeyboardInterrupt
-        self._readiness.cancel()
         text = words(self._lang, "stopping" if self.count == 1 else "stopping.again", name=self._name)
         # A handler may stand in the middle of a print.
         with suppress(OSError):

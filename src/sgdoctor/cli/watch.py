@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sgdoctor.containers.client import Listed
     from sgdoctor.containers.endpoint import Endpoint
     from sgdoctor.rules.base import RuleBase
+    from sgdoctor.tui.doctor import Doctor
     from sgdoctor.watching.feeds import Feed
     from sgdoctor.watching.session import Session
 
@@ -31,6 +32,7 @@ def configure(parser: "Parser") -> None:
     parser.add_argument("--speed", metavar="N", type=float, help=say(lang, "watch.speed"))
     parser.add_argument("--until-ready", action="store_true", help=say(lang, "watch.until_ready"))
     parser.add_argument("--plain", action="store_true", help=say(lang, "watch.plain"))
+    parser.add_argument("--read-only", action="store_true", help=say(lang, "watch.read_only"))
     parser.add_argument("--no-redact", action="store_true", help=say(lang, "diagnose.no_redact"))
     parser.add_argument("--rules", metavar="DIR", action="append", default=[], help=say(lang, "diagnose.rules"))
 
@@ -206,7 +208,8 @@ def _open(
 
     config = load_config()
     chosen: list[str] = []
-    session = _session(feed, base, redact=not arguments.no_redact)
+    redact = not arguments.no_redact
+    session = _session(feed, base, redact=redact)
 
     def watched() -> str:
         snapshot = session.snapshot()
@@ -217,16 +220,26 @@ def _open(
         config=config,
         remembered=load_remembered(),
         base=base,
-        redact=not arguments.no_redact,
+        redact=redact,
         until_ready=arguments.until_ready,
         exit_code=exit_code,
         reports=config.reports,
         remember=save_remembered,
         containers=lambda: _others(endpoint, watched()),
         switch=chosen.append,
+        doctor=_doctor(endpoint, base, session, redact=redact),
+        read_only=arguments.read_only,
     )
     source = Attentive(cards_of(endpoint, watched), session, watched, endpoint)
     return int(app.run_app(session, source, options)), "".join(chosen[-1:])
+
+
+def _doctor(endpoint: "Endpoint | None", base: "RuleBase", session: "Session", *, redact: bool) -> "Doctor":
+    from sgdoctor.cli.watch_doctor import ContainerDoctor, LogDoctor
+
+    if endpoint is None:
+        return LogDoctor(base, session.snapshot, redact=redact)
+    return ContainerDoctor(endpoint, base, session.snapshot, redact=redact)
 
 
 def _others(endpoint: "Endpoint | None", watched: str) -> list[str]:

@@ -15,9 +15,9 @@ from sgdoctor.gpu.model import GpuReading, GpuSource
 from sgdoctor.gpu.source import Sampler
 from sgdoctor.report.redact import redact
 from sgdoctor.report.safe import printable
-from sgdoctor.tui.actions import Actions
 from sgdoctor.tui.bindings import app_bindings, keymap
 from sgdoctor.tui.commands import Offers
+from sgdoctor.tui.curing import Curing
 from sgdoctor.tui.keys import KEYS, table_with
 from sgdoctor.tui.leaving import Exit, leaving_in_order
 from sgdoctor.tui.log_keys import LOG_KEYS
@@ -54,12 +54,13 @@ def run_app(session: Session, gpu: GpuSource | None, options: Options) -> int:
     app = SgdoctorApp(session, gpu, options)
     with leaving_in_order(app.way_out):
         code = app.run()
+    app.finish()
     if app.broken is not None:
         raise app.broken
     return code if code is not None else app.code_now()
 
 
-class SgdoctorApp(Actions):
+class SgdoctorApp(Curing):
     """See ``run_app``.
 
     Attributes:
@@ -89,7 +90,7 @@ class SgdoctorApp(Actions):
         screen = WatchScreen(session.lines, config.panes, remembered.pane, view)
         super().__init__(session, options, view, screen)
         self.broken: BaseException | None = None
-        self.way_out = Exit(self.action_leave)
+        self.way_out = Exit(self.leave_now)
         self._problems = (*config.problems, *problems)
         self.set_keymap(dict(keymap(table)))
         self._sampler = (
@@ -126,6 +127,7 @@ class SgdoctorApp(Actions):
             self.say(tell(self.view.lang, "no_theme", name=printable(self._no_theme)), severity="warning")
         for note in self.options.notes:
             self.say(printable(note))
+        self.look_for_unfinished()
         self.session.start(self.take_snapshot, self.take_failure)
         if self._sampler is not None:
             self._sampler.start()
@@ -214,6 +216,8 @@ class SgdoctorApp(Actions):
             history = history.with_reading(reading)
         self.draw(replace(self.view, snapshot=snapshot, reading=reading, history=history, failures=self._failures))
         self.main.log_pane.wake()
+        if snapshot is not None:
+            self.foresee(snapshot)
         if self.options.until_ready:
             self._leave_when_decided()
 
@@ -248,10 +252,6 @@ class SgdoctorApp(Actions):
             self.exit(self.options.exit_code(snapshot.verdict.state) or self.options.exit_code(State.UNDETERMINED))
 
     # ------------------------------------------------------------ leaving
-
-    def action_leave(self) -> None:
-        """Leave; the server is left alone."""
-        self.exit(self.code_now())
 
     def action_interrupt(self) -> None:
         """Ctrl-C, where no text is marked."""

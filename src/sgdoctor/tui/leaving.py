@@ -32,7 +32,9 @@ class Exit:
         """Leave; from a signal or another thread, at any moment."""
         self._wanted = True
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._leave)
+            # Its loop may be over already: a closed terminal is often told twice.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._leave)
 
     def open(self) -> bool:
         """The app has come up; says whether somebody has wanted out before, and leaves then."""

@@ -9,6 +9,7 @@ from typing import Protocol
 from sgdoctor.config import Config, Remembered
 from sgdoctor.diagnosis.model import State
 from sgdoctor.rules.base import RuleBase
+from sgdoctor.tui.doctor import Doctor
 from sgdoctor.watching.model import Lines, Snapshot
 
 
@@ -70,6 +71,8 @@ class Options:
         notes: told once at the beginning, one line each.
         containers: names of the containers that could be watched instead; asked in a thread of its own.
         switch: called with the one that the user chose, before the app is left.
+        doctor: knows the launch, and can act on the server; None where nobody can.
+        read_only: whether nothing may be acted on.
     """
 
     lang: str = "en"
@@ -85,3 +88,5 @@ class Options:
     notes: Sequence[str] = ()
     containers: Callable[[], Sequence[str]] = tuple
     switch: Callable[[str], None] = lambda _: None
+    doctor: Doctor | None = None
+    read_only: bool = False

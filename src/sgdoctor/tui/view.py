@@ -8,11 +8,15 @@ from typing import Final
 
 from sgdoctor.diagnosis.model import Diagnosis, State
 from sgdoctor.engines.base import PhaseName
+from sgdoctor.engines.sglang.memory.prediction import Prediction
+from sgdoctor.fixes.memory.solution import Interval
 from sgdoctor.gpu.model import Gpu, GpuReading
 from sgdoctor.launch.commands import Found, edit, find_engine
 from sgdoctor.launch.flag_edits import NO_FLAGS
 from sgdoctor.report.redact import Redactor, redact
 from sgdoctor.report.wording import change_text
+from sgdoctor.texts import Text
+from sgdoctor.tui.course import Course
 from sgdoctor.tui.drawing import BAD, BUSY, GOOD, MUTED, ODD
 from sgdoctor.tui.history import History
 from sgdoctor.tui.keys import KEYS, Key, shown_key
@@ -75,6 +79,25 @@ def pill_of(snapshot: Snapshot | None) -> Pill:
 
 
 @dataclass(frozen=True, slots=True)
+class Forecast:
+    """What the plan against a failure comes to.
+
+    Attributes:
+        rule: that named the failure.
+        changes: how many.
+        interval: of the memory fraction; None if it has no say.
+        predicted: with all changes; None if it cannot be computed.
+        impossible: why this model does not fit this card; None if it may.
+    """
+
+    rule: str
+    changes: int
+    interval: Interval | None = None
+    predicted: Prediction | None = None
+    impossible: Text | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """Everything that is on the screen, except the lines of the log.
 
@@ -88,6 +111,9 @@ class View:
         failures: what broke behind the screen, one line each.
         keys: the table in force.
         hide: takes secrets out of lines of the log.
+        course: what is being done to the server, or was done last; None for nothing.
+        forecast: of the newest failure; None while it is not known.
+        unfinished: a relaunch that was cut off; None if there is none.
     """
 
     snapshot: Snapshot | None = None
@@ -99,11 +125,26 @@ class View:
     failures: tuple[str, ...] = ()
     keys: Sequence[Key] = KEYS
     hide: Redactor = redact
+    course: Course | None = None
+    forecast: Forecast | None = None
+    unfinished: Text | None = None
 
     @property
     def diagnoses(self) -> tuple[Diagnosis, ...]:
         """Of the start that is shown."""
         return self.snapshot.verdict.diagnoses if self.snapshot is not None else ()
+
+    @property
+    def unstarted(self) -> bool:
+        """Whether the container is there and was never started."""
+        snapshot = self.snapshot
+        return (
+            snapshot is not None
+            and bool(snapshot.subject.id)
+            and snapshot.link is Link.WAITING
+            and not snapshot.lines
+            and not snapshot.attempts
+        )
 
     @property
     def trouble(self) -> bool:

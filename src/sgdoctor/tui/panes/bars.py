@@ -1,15 +1,20 @@
 """The line of keys at the bottom, and the line that says which pane is shown where there is room for one only."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
 
 from textual.content import Content
 from textual.style import Style
 
 from sgdoctor.tui.drawing import CODE, MUTED
 from sgdoctor.tui.keys import Key, Scope, shown_key
+from sgdoctor.tui.panes.course import course_line
 from sgdoctor.tui.view import View
 from sgdoctor.tui.widgets import Drawing
 from sgdoctor.tui.words import tell
+
+_TICK: Final = 0.5
 
 
 class KeyBar(Drawing):
@@ -62,6 +67,34 @@ class Tabs(Drawing):
             if line.cell_length + part.cell_length + 1 <= width:
                 line = Content.assemble(line, part, " ")
         return [line]
+
+
+class CourseLine(Drawing):
+    """What is being done to the server at this moment."""
+
+    def on_mount(self) -> None:
+        """Time goes by."""
+        self.set_interval(_TICK, self._tick)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether something is being done."""
+        return self.view.course is not None and self.view.course.ended is None
+
+    def part(self, view: View) -> tuple[object, ...]:
+        """See ``Drawing``."""
+        return (view.course,)
+
+    def lines(self, width: int) -> list[Content]:
+        """One line."""
+        course = self.view.course
+        if course is None:
+            return []
+        return [course_line(course, self.view.lang, width, self.view.key("fix"), datetime.now(UTC))]
+
+    def _tick(self) -> None:
+        if self.goes_on:
+            self.redraw()
 
 
 def key_bar(keys: Sequence[Key], lang: str, width: int) -> Content:

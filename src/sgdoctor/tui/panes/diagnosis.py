@@ -13,6 +13,7 @@ from sgdoctor.messages import say
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
 from sgdoctor.rules.model import Confidence, Severity
+from sgdoctor.tui.cure_words import say_count, say_cure
 from sgdoctor.tui.drawing import (
     BAD,
     BLANK,
@@ -134,7 +135,7 @@ class Answer(Drawing):
             if snapshot is not None
             else ()
         )
-        return (pill_of(snapshot), bool(view.diagnoses), *told)
+        return (pill_of(snapshot), bool(view.diagnoses), view.unstarted, *told)
 
     def lines(self, width: int) -> list[Content]:
         """See ``answer_lines``."""
@@ -163,7 +164,7 @@ class Card(Drawing):
 
     def part(self, view: View) -> tuple[object, ...]:
         """See ``Drawing``."""
-        return view.diagnoses[self.number : self.number + 1]
+        return (*view.diagnoses[self.number : self.number + 1], view.forecast)
 
     def choose(self, *, chosen: bool) -> None:
         """Mark it, or not."""
@@ -202,7 +203,8 @@ def answer_lines(view: View, width: int) -> list[Content]:
     snapshot, lang = view.snapshot, view.lang
     kind = pill_of(snapshot)
     if snapshot is None or kind is Pill.WAITING:
-        return [styled(tell(lang, "waiting"), MUTED)]
+        hint = say_cure(lang, "unstarted", key=view.key("preflight")) if view.unstarted else ""
+        return [styled(tell(lang, "waiting"), MUTED), *(wrap(styled(hint), width) if hint else ())]
     verdict = snapshot.verdict
     if verdict.unexplained is not None:
         key = "report.unexplained" if verdict.state is State.UNDETERMINED else "report.unexplained_exception"
@@ -311,11 +313,35 @@ def card_lines(diagnosis: Diagnosis, view: View, width: int, *, brief: bool = Fa
         if number == 1:
             lines.append(BLANK)
         lines += fix_lines(fix, number, view, width, whole=False)
+        if number == 1 and not brief:
+            lines += forecast_lines(diagnosis, view, width)
     if not diagnosis.fixes:
         lines += [BLANK, *wrap(styled(say(lang, "report.no_fix"), MUTED), width, first=Content("  "))]
     if rest := len(diagnosis.fixes) - len(shown):
         lines.append(cut(styled(f"  {tell(lang, 'diagnosis.more_fixes', count=rest)}", MUTED), width))
     return lines
+
+
+def forecast_lines(diagnosis: Diagnosis, view: View, width: int) -> list[Content]:
+    """What the plan against a failure comes to on this card; nothing until that is known."""
+    forecast, lang = view.forecast, view.lang
+    if forecast is None or forecast.rule != diagnosis.rule.id:
+        return []
+    head = Content.assemble("  ", (say_cure(lang, "forecast", key=view.key("fix")), "bold"), "  ")
+    if forecast.impossible is not None:
+        text = say_cure(lang, "forecast.impossible", why=forecast.impossible.in_language(lang))
+        return wrap(prose(text, ODD), width, first=head, indent=4)
+    if not forecast.changes:
+        return []
+    parts = [say_count(lang, "forecast.changes", forecast.changes)]
+    interval, predicted = forecast.interval, forecast.predicted
+    if interval is not None and not interval.empty:
+        parts.append(say_cure(lang, "forecast.interval", low=interval.low, high=interval.high))
+    if predicted is not None and predicted.kv_tokens:
+        parts.append(say_cure(lang, "forecast.tokens", tokens=f"{predicted.kv_tokens:,}"))
+    if predicted is not None and predicted.max_running_requests:
+        parts.append(say_count(lang, "forecast.requests", predicted.max_running_requests))
+    return wrap(styled(" · ".join(parts)), width, first=head, indent=4)
 
 
 def fix_lines(fix: Fix, number: int, view: View, width: int, *, whole: bool) -> list[Content]:

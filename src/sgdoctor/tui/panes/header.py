@@ -42,7 +42,7 @@ class VerdictLine(Drawing):
         """See ``Drawing``."""
         snapshot = view.snapshot
         told = (snapshot.verdict.summary, snapshot.note, snapshot.link) if snapshot is not None else ()
-        return (pill_of(snapshot), view.failures, *told)
+        return (pill_of(snapshot), view.failures, view.unfinished, *told)
 
     def lines(self, width: int) -> list[Content]:
         """See ``verdict_lines``."""
@@ -154,7 +154,8 @@ def verdict_lines(view: View, width: int, rows: int) -> list[Content]:
     """The verdict, cut at ``rows`` lines; then one line for each failure behind the screen."""
     snapshot = view.snapshot
     lines: list[Content] = []
-    for failure in view.failures:
+    unfinished = (view.unfinished.in_language(view.lang),) if view.unfinished is not None else ()
+    for failure in (*view.failures, *unfinished):
         lines.append(cut(Content.assemble((" ! ", f"bold {BAD}"), plain(failure, BAD)), width))
     if snapshot is not None and (note := snapshot.note.in_language(view.lang)):
         waiting = snapshot.link is not Link.FOLLOWING

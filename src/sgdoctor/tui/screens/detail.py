@@ -11,7 +11,7 @@ from sgdoctor.report.safe import printable
 from sgdoctor.rules.template import generic
 from sgdoctor.tui.bindings import forwarded
 from sgdoctor.tui.drawing import BLANK, MUTED, plain, prose, styled, wrap
-from sgdoctor.tui.panes.diagnosis import SEVERITY_LOOK, fix_lines, quote_lines
+from sgdoctor.tui.panes.diagnosis import SEVERITY_LOOK, fix_lines, forecast_lines, quote_lines
 from sgdoctor.tui.screens.dialog import Dialog
 from sgdoctor.tui.screens.explain import section
 from sgdoctor.tui.view import View
@@ -84,6 +84,8 @@ def detail_lines(diagnosis: Diagnosis, view: View, width: int) -> list[Content]:
     lines += [BLANK, *section("report.fixes", lang)]
     for number, fix in enumerate(diagnosis.fixes, 1):
         lines += [*fix_lines(fix, number, view, width, whole=True), BLANK]
+    if forecast := forecast_lines(diagnosis, view, width):
+        lines += [*forecast, BLANK]
     if not diagnosis.fixes:
         lines += [*wrap(styled(say(lang, "report.no_fix"), MUTED), width, first=Content("  ")), BLANK]
     if diagnosis.upgrade is not None:

@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from sgdoctor.config import PANES
 from sgdoctor.tui.arrangement import Shape, arrange, shape_of
-from sgdoctor.tui.panes.bars import KeyBar, Tabs
+from sgdoctor.tui.panes.bars import CourseLine, KeyBar, Tabs
 from sgdoctor.tui.panes.diagnosis import Card, DiagnosisPane
 from sgdoctor.tui.panes.gpu import GpuPane
 from sgdoctor.tui.panes.header import Header, VerdictLine
@@ -53,11 +53,13 @@ class WatchScreen(Screen[None]):
         }
         self._header, self._verdict = Header(id="header"), VerdictLine(id="verdict")
         self._tabs, self._keys = Tabs(id="tabs"), KeyBar(id="keys")
+        self._course = CourseLine(id="course")
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
         yield self._header
         yield self._verdict
+        yield self._course
         yield self._tabs
         with Container(id="room"):
             yield from (self._panes[name] for name in self._shown)
@@ -72,7 +74,7 @@ class WatchScreen(Screen[None]):
     def show(self, view: View) -> None:
         """Draw a view in every pane."""
         self._view = view
-        for drawing in (self._header, self._verdict, self._tabs, self._keys):
+        for drawing in (self._header, self._verdict, self._course, self._tabs, self._keys):
             drawing.show(view)
         for name in self._shown:
             pane = self._panes[name]
@@ -142,7 +144,9 @@ class WatchScreen(Screen[None]):
         keys.active = self.active
         keys.redraw()
         keys.display = height >= 10
-        taken = len(header.lines(width)) + len(verdict.lines(width)) + bool(tabs.display) + bool(keys.display)
+        self._course.display = self._course.goes_on
+        bars = (tabs, keys, self._course)
+        taken = len(header.lines(width)) + len(verdict.lines(width)) + sum(bool(one.display) for one in bars)
         boxes = arrange(
             Shape.SINGLE if single else shape,
             width,

@@ -1,0 +1,166 @@
+"""The errands of the app of ``watch``: relaunches and ways back, told step by step, without a terminal."""
+
+import time
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sgdoctor.cli.fix_files import remove_files, write_files
+from sgdoctor.cli.relaunch_proposal import Proposal
+from sgdoctor.cli.relaunch_run import Act, Errand, closing, code_of, is_running
+from sgdoctor.cli.relaunch_steps import Interrupts
+from sgdoctor.cli.relaunch_texts import words
+from sgdoctor.containers.client import Client
+from sgdoctor.containers.endpoint import Endpoint
+from sgdoctor.containers.spool import state_dir
+from sgdoctor.relaunch.journal import Journal
+from sgdoctor.relaunch.launching import relaunch
+from sgdoctor.relaunch.model import Ending, Outcome, Patience, Readiness, Watcher
+from sgdoctor.relaunch.readiness import EngineReadiness
+from sgdoctor.relaunch.recovery import resume, rollback
+from sgdoctor.texts import Text
+from sgdoctor.tui.doctor import Ended, Told
+from sgdoctor.watching.history import History
+
+if TYPE_CHECKING:
+    from sgdoctor.rules.base import RuleBase
+
+
+class Trip(ABC):
+    """One relaunch or way back.
+
+    Args:
+        endpoint: the container engine.
+        base: the rules.
+        container: name.
+    """
+
+    undone = False
+    """Whether going back is what is wanted."""
+
+    def __init__(self, endpoint: Endpoint, base: "RuleBase", container: str) -> None:
+        self._endpoint = endpoint
+        self._container = container
+        self._readiness = EngineReadiness(endpoint, base, history=History(state_dir() / "starts.jsonl"))
+        self._interrupts = Interrupts(self._readiness, container, "en")
+
+    @abstractmethod
+    def _act(self, client: Client) -> Act:
+        """What is done."""
+
+    @abstractmethod
+    def _done(self, lang: str) -> str:
+        """The last line where it serves; ``{name}`` and ``{time}`` are filled in."""
+
+    def stop(self) -> None:
+        """Go back to where it began; for any thread."""
+        self._interrupts.stop()
+
+    def act(self, told: Told) -> Ended:
+        """Carry it out; in the thread of the errand."""
+        began = time.monotonic()
+        with Client(self._endpoint) as client:
+            act = self._act(client)
+            watcher = self._interrupts.watching(told)
+            outcome = act(readiness=self._readiness, patience=Patience(), watcher=watcher)
+            runs = is_running(client, self._container)
+        seconds = time.monotonic() - began
+
+        def text(lang: str) -> str:
+            errand = Errand(self._container, act, self._done(lang), undone=self.undone)
+            code = code_of(outcome, errand, stopped=self._interrupts.count > 0)
+            return closing(errand, (code, outcome, seconds), lang, runs=runs)
+
+        return Ended(
+            done=outcome.ending is Ending.DONE or (self.undone and outcome.ending is Ending.BACK),
+            text=Text(text("en"), text("zh")),
+            verdict=outcome.verdict,
+            notes=(*outcome.notes, *_log_of(outcome)),
+        )
+
+
+def _log_of(outcome: Outcome) -> tuple[Text, ...]:
+    log = outcome.log
+    return (Text(words("en", "log", path=log), words("zh", "log", path=log)),) if log is not None else ()
+
+
+class Relaunching(Trip):
+    """A relaunch with a plan.
+
+    Args:
+        endpoint: the container engine.
+        base: the rules.
+        proposal: what was agreed to.
+    """
+
+    def __init__(self, endpoint: Endpoint, base: "RuleBase", proposal: Proposal) -> None:
+        super().__init__(endpoint, base, proposal.container)
+        self._proposal = proposal
+
+    def _act(self, client: Client) -> Act:
+        proposal = self._proposal
+
+        def act(*, readiness: Readiness, patience: Patience, watcher: Watcher) -> Outcome:
+            written = write_files(proposal.answer.plan, proposal.folder)
+            outcome = relaunch(
+                client,
+                proposal.inspection,
+                proposal.changes,
+                proposal.answer.flags,
+                readiness=readiness,
+                patience=patience,
+                watcher=watcher,
+            )
+            # What the launch needs stays only where the launch does.
+            if outcome.ending in (Ending.REFUSED, Ending.BACK):
+                remove_files(written)
+            return outcome
+
+        return act
+
+    def _done(self, lang: str) -> str:
+        return words(lang, "done", name="{name}", time="{time}")
+
+
+class Returning(Trip):
+    """The way back to an earlier launch, or of a relaunch that was cut off.
+
+    Args:
+        endpoint: the container engine.
+        base: the rules.
+        container: name.
+        number: of the launch; None for a relaunch that was cut off.
+    """
+
+    def __init__(self, endpoint: Endpoint, base: "RuleBase", container: str, number: int | None = None) -> None:
+        super().__init__(endpoint, base, container)
+        self._number = number
+        self.undone = number is None
+
+    def _act(self, client: Client) -> Act:
+        return partial(rollback, client, self._container, "last-good" if self._number is None else self._number)
+
+    def _done(self, lang: str) -> str:
+        if self._number is None:
+            return words(lang, "done", name="{name}", time="{time}")
+        return words(lang, "done.rollback", name="{name}", number=self._number, time="{time}")
+
+
+class Resuming(Trip):
+    """The end of a relaunch that was cut off.
+
+    Args:
+        endpoint: the container engine.
+        base: the rules.
+        journal: of it.
+    """
+
+    def __init__(self, endpoint: Endpoint, base: "RuleBase", journal: Journal) -> None:
+        super().__init__(endpoint, base, journal.intent.container)
+        self._journal = journal
+
+    def _act(self, client: Client) -> Act:
+        return partial(resume, client, self._journal)
+
+    def _done(self, lang: str) -> str:
+        return words(lang, "done", name="{name}", time="{time}")

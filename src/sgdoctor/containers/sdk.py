@@ -12,14 +12,16 @@ from typing import Any
 
 import docker
 import requests
-from docker.errors import DockerException
+from docker.errors import DockerException, InvalidVersion
 from docker.transport.basehttpadapter import BaseHTTPAdapter
+from docker.utils.config import find_config_file
 from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import HTTPError
 
 from sgdoctor.containers.client import RefusedError, reason_of
 from sgdoctor.containers.transport import CancelledError, Connections, unreachable
+from sgdoctor.errors import UserError
 
 # Nobody looks the name up: the connections know where they go.
 _NOWHERE = "http://engine:80"
@@ -33,6 +35,9 @@ def open_api(connections: Connections, version: str, seconds: float) -> Iterator
         connections: of the engine.
         version: of its API.
         seconds: to wait for the engine each time.
+
+    Raises:
+        UserError: the configuration of the docker command is broken.
     """
     with ExitStack() as stack:
 
@@ -42,11 +47,24 @@ def open_api(connections: Connections, version: str, seconds: float) -> Iterator
             return connection.socket
 
         with told(connections):
-            api = stack.enter_context(closing(docker.APIClient(_NOWHERE, version=version, timeout=seconds)))
+            api = stack.enter_context(closing(_made(version, seconds)))
         # No proxies of the environment, and no authorities of it in place of the engine's.
         api.trust_env = False
         api.mount("http://", _Adapter(connected))
         yield api
+
+
+def _made(version: str, seconds: float) -> docker.APIClient:
+    try:
+        return docker.APIClient(_NOWHERE, version=version, timeout=seconds)
+    except InvalidVersion:
+        raise
+    except (DockerException, AttributeError, LookupError, TypeError, ValueError) as error:
+        # It reads the passwords of registries, which are not needed here, and trips over bad ones, which docker skips.
+        file = find_config_file()
+        raise UserError(
+            f"{file}: this configuration of docker is broken: {error}", f"{file}：docker 配置文件有误：{error}"
+        ) from None
 
 
 @contextmanager

@@ -208,6 +208,7 @@ def test_one_mistake(version: str, flags: str, expected: tuple[object, ...]) -> 
         ("0.5.15", "--chunked-prefill-size -1 --base-gpu-id 1"),
         ("0.5.23", "--pp-size 2 --enable-dynamic-chunking"),
         ("0.5.15", "--port '$PORT' --dtype '${DTYPE:-auto}' --json-model-override-args '$JSON'"),
+        ("0.5.15", "--port '`cat port`'"),
     ],
 )
 def test_nothing_is_wrong(version: str, flags: str) -> None:

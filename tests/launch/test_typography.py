@@ -32,6 +32,7 @@ from sgdoctor.launch.typography import REPAIR, repaired
         ("a \\\n\n  --b", "a \\\n  --b", ["blank-line-in-command"]),
         ("a # why\n  --b", "# why\na \\\n  --b", ["comment-in-command"]),
         ("a --b\n# why\n  --c", "# why\na --b \\\n  --c", ["comment-in-command", "no-backslash"]),
+        ("A=(b)\na\n  --b", "A=(b)\na \\\n  --b", ["no-backslash"]),
         ("a\n  --b 1\n  -c\nd", "a \\\n  --b 1 \\\n  -c\nd", ["no-backslash"]),
     ],
 )
@@ -57,6 +58,7 @@ def test_what_is_put_right(text: str, expected: str, kinds: list[str]) -> None:
         "echo a\n# b\nc \\\n  --d",
         "echo a # b\nc \\\n  --d",
         "a 'b \\ \n  --c\n# d'",
+        "A=(--b /x\n  --c ')' # why\n  --d)\ne \"${A[@]}\"",
         "a\r\nb --c\r\n",
         "echo It’s up\nb --c 'd'",
         "echo ‘a\nb’",

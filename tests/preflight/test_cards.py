@@ -32,7 +32,10 @@ def test_named_cards(text: str, cards: list[tuple[str, int, int | None]]) -> Non
     assert all(0 < card.free_mib < card.total_mib for card in found)
 
 
-@pytest.mark.parametrize("text", ["24", "banana", "", ",", "99x3090", "sm86", "GiB:sm86", "x3090", "3090:sm999x"])
+@pytest.mark.parametrize(
+    "text",
+    ["24", "banana", "", ",", "99x3090", "sm86", "GiB:sm86", "x3090", "3090:sm999x", "0x3090", "0GiB:sm86", "1MiB"],
+)
 def test_names_of_nothing(text: str) -> None:
     with pytest.raises(UserError, match="--gpu"):
         named_cards(text)

@@ -12,6 +12,8 @@ _FLAG_LINE: Final = re.compile(r"[ \t]*--?[A-Za-z]")
 _CONTINUED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
 _BEHIND: Final = re.compile(r"\\[ \t]+\Z")
 _HERE: Final = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
+_QUOTES: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""")
+_ARRAY: Final = re.compile(r"(?:^|[\s;&|])\w+\+?=\(")
 
 
 def continued_lines(text: str, report: Report) -> list[tuple[str, int]]:
@@ -49,6 +51,7 @@ class _Joiner:
         continued: whether the line before ends with a backslash.
         code: whether the line before is nothing but (part of) a command.
         here: the end of the here-document that the line stands in.
+        array: whether the line stands in the brackets of ``NAME=(...)``, where a line break only parts words.
     """
 
     source: Sequence[str]
@@ -59,13 +62,14 @@ class _Joiner:
     continued: bool = False
     code: bool = False
     here: str | None = None
+    array: bool = False
 
     def lines(self) -> list[tuple[str, int]]:
         for index, line in enumerate(self.source):
             if self.here is not None:
                 self.here = None if line.strip() == self.here else self.here
                 self.done.append((line, index + 1))
-            elif self.quote:
+            elif self.quote or self.array:
                 self._take(line, index + 1)
             else:
                 self._line(line, index)
@@ -112,9 +116,17 @@ class _Joiner:
         here = _HERE.search(code) if not quote else None
         self.here = here[2] if here else None
         self.quote = quote
-        self.code = not quote and comment is None and here is None
+        self.array = not quote and self._in_array(code)
+        self.code = not quote and not self.array and comment is None and here is None
         self.continued = self.code and _CONTINUED.search(line) is not None
         self.done.append((line, number))
+
+    def _in_array(self, code: str) -> bool:
+        """Whether the line behind ``code`` stands in an array."""
+        opening = None if self.array else _ARRAY.search(code)
+        if not self.array and opening is None:
+            return False
+        return ")" not in _QUOTES.sub("", code[opening.end() if opening else 0 :])
 
     def _move_up(self, comment: str, number: int) -> None:
         self.done.insert(self.start, (comment, number))

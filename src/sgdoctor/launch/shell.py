@@ -14,6 +14,8 @@ _QUOTED: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.DOTALL)
 _CLOSING: Final = {"(": ")", "{": "}"}
 _CONTINUED: Final = re.compile(r"\\(?:\r?\n|\Z)")
 _ENDS: Final = " \t\r\n|&;<>()"
+# What stands in for a comment inside a command of several lines; the shell makes no word of it.
+_COMMENT: Final = re.compile(r"`[ \t]*#[^`\n]*`")
 _PLAIN: Final = re.compile(r"[\w@%+=:,./-]+")
 _GLUED: Final = re.compile(r"(?P<name>-{0,2}[\w.-]+=)(?P<value>.+)", re.DOTALL)
 # Bash manual, "ANSI-C Quoting".
@@ -186,6 +188,8 @@ class _Scanner:
             elif char == "#":
                 end = self.source.find("\n", self.at)
                 self.at = len(self.source) if end < 0 else end
+            elif (comment := _COMMENT.match(self.source, self.at)) and self.source[comment.end() :][:1] in ("", *_ENDS):
+                self.at = comment.end()
             elif not self._operator():
                 self._word()
         if self.here_documents:

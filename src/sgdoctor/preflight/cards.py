@@ -91,7 +91,7 @@ def named_cards(text: str) -> tuple[CardFacts, ...]:
         several = _SEVERAL.fullmatch(part)
         count = int(several["count"]) if several else 1
         model = _named(several["one"] if several else part, text)
-        for _ in range(max(1, count)):
+        for _ in range(count):
             found.append(_idle(len(found), model))
     if not 0 < len(found) <= _MOST:
         raise UserError(
@@ -151,6 +151,8 @@ def _named(one: str, whole: str) -> _Model:
             f"--gpu {whole}：不认识 {one}。请给出显存和架构，例如 24GiB:sm86，或以下之一：{known}",
         )
     mib = float(sized["size"]) * (1 if (sized["unit"] or "g").startswith("m") else 1024)
+    if idle_mib(mib) <= 0:
+        raise UserError(f"--gpu {whole}: no card has so little memory", f"--gpu {whole}：没有显存这么小的显卡")
     sm = int(sized["sm"] or 0)
     kind = f" sm{sm}" if sm else ""
     return _Model(f"GPU of {mib / 1024:g} GiB{kind}", round(mib), sm)

@@ -138,6 +138,12 @@ def test_aliases_of_aliases_end() -> None:
         open_compose([("compose.yaml", "x0: &x0 [a]\n" + levels + LLM)], None, {})
 
 
+@pytest.mark.parametrize("deep", ["[" * 3000 + "]" * 3000, "{a: " * 500 + "}" * 500])
+def test_lists_in_lists_without_end(deep: str) -> None:
+    with pytest.raises(UserError, match="too large for a compose file"):
+        open_compose([("compose.yaml", f"x-deep: {deep}\n{LLM}")], None, {})
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"compose\.yaml: cannot be read: No such file or directory"):
         open_compose([tmp_path / "compose.yaml"], None, {})

@@ -10,6 +10,7 @@ import yaml
 from sgdoctor.errors import UserError
 
 _MAX_NODES: Final = 100_000
+_MAX_DEPTH: Final = 60
 _PROPERTIES: Final = re.compile(r"(?:[&!][^\s,\[\]{}]*(?:\s|#[^\r\n]*)+)*")
 
 
@@ -147,6 +148,7 @@ class _Builder:
         self._events = events
         self._anchors: dict[str, Node] = {}
         self._count = 0
+        self._depth = 0
 
     def document(self) -> Node | None:
         root: Node | None = None
@@ -164,7 +166,7 @@ class _Builder:
     def _node(self, event: yaml.Event) -> Node:
         assert isinstance(event, yaml.NodeEvent)
         self._count += 1
-        if self._count > _MAX_NODES:
+        if self._count > _MAX_NODES or self._depth > _MAX_DEPTH:
             raise UserError(f"{self._name}: too large for a compose file", f"{self._name}：作为 compose 文件太大了")
         mark, end = _mark(event.start_mark), _mark(event.end_mark).index
         if isinstance(event, yaml.AliasEvent):
@@ -183,13 +185,16 @@ class _Builder:
             node = Scalar(min(start, end), end, line, event.anchor, tag, event.value, style)
         elif isinstance(event, yaml.SequenceStartEvent):
             items = []
+            self._depth += 1
             while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
                 items.append(self._node(inner))
+            self._depth -= 1
             end = _mark(inner.end_mark).index
             node = Sequence(start, end, line, event.anchor, tag, tuple(items), bool(event.flow_style))
         else:
             assert isinstance(event, yaml.MappingStartEvent)
             pairs = []
+            self._depth += 1
             while not isinstance(inner := next(self._events), yaml.MappingEndEvent):
                 key = self._node(inner)
                 named = resolved(key)
@@ -198,6 +203,7 @@ class _Builder:
                         problem="a key has to be a plain text", problem_mark=_mark(inner.start_mark)
                     )
                 pairs.append((named, self._node(next(self._events))))
+            self._depth -= 1
             end = _mark(inner.end_mark).index
             node = Mapping(start, end, line, event.anchor, tag, tuple(pairs), bool(event.flow_style))
         if event.anchor is not None:

@@ -32,6 +32,7 @@ _SERVE: Final = ("sglang", "serve")
 # `sglang serve` takes this one for itself (sglang/cli/serve.py from 0.5.10 on).
 _MODEL_TYPE: Final = Option("--model-type", "model_type", choices=("auto", "llm", "diffusion"), default="auto")
 _HELP: Final = frozenset({"-h", "--help"})
+_STANDS_FOR: Final = frozenset("$`")
 
 
 def check_flags(
@@ -124,8 +125,8 @@ def _known(given: Given, option: Option, name: str, schema: Schema) -> Iterator[
 
 def _value(given: Given, option: Option, value: str) -> Problem | None:
     """A value that cannot be read, or is not one of the choices."""
-    if "$" in value:
-        # A variable that only the shell or Compose knows.
+    if _STANDS_FOR & set(value):
+        # A variable, or the output of a command, that only the shell or Compose knows.
         return None
     where = place_of(given.start)
     try:
@@ -236,7 +237,7 @@ def _stray(settings: Settings) -> Iterator[tuple[int, Problem]]:
         stray = stray[1:]
     for index in stray:
         word = words[index]
-        if "$" in word:
+        if _STANDS_FOR & set(word):
             continue
         before = next((one for one in reversed(settings.given) if one.end <= index), None)
         problem = Problem(

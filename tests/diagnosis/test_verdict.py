@@ -131,10 +131,12 @@ def test_exit_code_0_before_ready_is_a_failure_after_it_is_none() -> None:
     assert judged([], reading(exit_code=(0, 9), ready=5), [event(1), end]).state is State.HEALTHY
 
 
-def test_stalled_only_while_live_and_beyond_what_the_phase_may_take() -> None:
-    of = reading(phases=((PhaseName.ARGS, 1), (PhaseName.GRAPH_CAPTURE, 5)))
+def test_stalled_only_beyond_what_the_phase_may_take() -> None:
+    phases = ((PhaseName.ARGS, 1), (PhaseName.GRAPH_CAPTURE, 5))
 
-    states = [judged([], of, [event(5)], live=LiveClock(idle, 900)).state for idle in (200, 700)]
+    states = [
+        judged([], reading(phases=phases, silent_seconds=(seconds, 5)), [event(5)]).state for seconds in (200.0, 700.0)
+    ]
 
     assert states == [State.STARTING, State.STALLED]
 

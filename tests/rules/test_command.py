@@ -168,7 +168,7 @@ def test_pages(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
     page = (tmp_path / "pages" / "SGL401.md").read_text("utf-8")
     assert code == 0
-    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["README.md", "SGL401.md"]
+    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["README.md", "SGL401.md", "messages.md"]
     assert page.startswith("# SGL401: Too little for ‹slots› slots\n")
     assert "# SGL401：显存不足以容纳 ‹slots› 个槽\n" in page
     assert "`flag.raise --mem-fraction-static`" in page

@@ -6,7 +6,7 @@ from typing import Any
 
 from sgdoctor.cli.rule_texts import words
 from sgdoctor.diagnosis.model import Verdict
-from sgdoctor.diagnosis.pipeline import diagnose_bytes
+from sgdoctor.diagnosis.pipeline import became_ready, diagnose_bytes, reading_of, unready_before
 from sgdoctor.engines.sglang import SGLANG
 from sgdoctor.logs.folding import fold
 from sgdoctor.logs.framing import read_lines
@@ -157,7 +157,10 @@ class _Runner:
         events = list(fold(list(read_lines(data, 0, len(data))), SGLANG.is_data))
         attempts = SGLANG.split_attempts(events)
         newest = events[attempts[-1]] if attempts else events
-        return match_attempt(self._base, newest, SGLANG.read(newest))
+        reading = reading_of(
+            newest, unready=unready_before([became_ready(events[part]) for part in attempts[:-1]]), ended=True
+        )
+        return match_attempt(self._base, newest, reading)
 
     def _say(self, key: str, **values: Any) -> str:
         return words(self._lang, key, **values)

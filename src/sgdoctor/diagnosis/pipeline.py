@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sgdoctor.diagnosis import wording
 from sgdoctor.diagnosis.course import Course
 from sgdoctor.diagnosis.evidence import Data, Quotes
 from sgdoctor.diagnosis.explain import explain
-from sgdoctor.diagnosis.model import Unknown, Verdict
+from sgdoctor.diagnosis.model import State, Unknown, Verdict
+from sgdoctor.diagnosis.silence import silence
 from sgdoctor.diagnosis.verdict import LiveClock, Place, judge
+from sgdoctor.engines.base import Fact, Reading
 from sgdoctor.engines.sglang import SGLANG
 from sgdoctor.logs.event import Event
 from sgdoctor.logs.folding import fold
@@ -79,12 +82,14 @@ def diagnose_bytes(
     """As ``diagnose``, for the bytes of a log."""
     if len(data) <= WHOLE_BELOW:
         lines = list(read_lines(data, 0, len(data)))
-        starts = 1
+        ready: list[bool] = []
     else:
-        lines, starts = _lines_of_large(data, base, all_attempts=all_attempts)
+        lines, ready = _lines_of_large(data, base, all_attempts=all_attempts)
     events = list(fold(lines, SGLANG.is_data))
     slices = SGLANG.split_attempts(events)
-    attempts = max(starts, len(slices))
+    if len(ready) < len(slices):
+        ready = [became_ready(events[part]) for part in slices]
+    attempts = len(ready)
     quotes = Quotes(data, lines)
     last_line = lines[-1].number if lines else 0
     wanted = range(len(slices)) if all_attempts else range(max(0, len(slices) - 1), len(slices))
@@ -92,11 +97,52 @@ def diagnose_bytes(
     for index in wanted:
         part = events[slices[index]]
         end = events[slices[index + 1].start].first - 1 if index + 1 < len(slices) else last_line
-        place = Place(attempts - len(slices) + index + 1, attempts, part[0].first if part else 1, end)
+        number = attempts - len(slices) + index
+        unready = unready_before(ready[:number])
+        place = Place(number + 1, attempts, part[0].first if part else 1, end, unready)
         clock = live if index == len(slices) - 1 else None
-        verdicts.append(judge_attempt(part, place, base, quotes, clock, ended=live is None, redact=redact).verdict)
+        verdict = judge_attempt(part, place, base, quotes, clock, ended=live is None, redact=redact).verdict
+        if verdict.state is State.STARTING and live is None and unready and index:
+            before = events[slices[index - 1]]
+            place = Place(place.attempt - 1, attempts, before[0].first, part[0].first - 1)
+            last = judge_attempt(before, place, base, quotes, None, ended=True, redact=redact).verdict
+            if last.state is State.FAILED:
+                verdict = verdict._replace(
+                    would_decide=wording.failed_before(last.diagnoses[0].title, place.first_line)
+                )
+        verdicts.append(verdict)
     place = Place(1, 1, 1, max(1, last_line))
     return verdicts or [judge_attempt([], place, base, quotes, live, ended=live is None, redact=redact).verdict]
+
+
+def reading_of(events: Sequence[Event], *, unready: int = 0, ended: bool = False) -> Reading:
+    """What a start says, with what follows from its clock and from the starts before it.
+
+    Args:
+        events: of the start, in log order; may have gaps.
+        unready: starts directly before it that never became ready.
+        ended: whether nothing more will be written to the log.
+    """
+    reading = SGLANG.read(events)
+    if unready and events:
+        reading = _with_facts(reading, Fact("starts_without_ready", unready, events[0].first, derived=True))
+    if ended and (silent := silence(events, reading)) is not None:
+        reading = _with_facts(reading, silent)
+    return reading
+
+
+def _with_facts(reading: Reading, *facts: Fact) -> Reading:
+    return reading._replace(facts={**reading.facts, **{fact.name: fact for fact in facts}})
+
+
+def became_ready(events: Sequence[Event]) -> bool:
+    """Whether a start says that its server serves."""
+    return any(event.text.startswith(SGLANG.ready_marker) for event in events)
+
+
+def unready_before(ready: Sequence[bool]) -> int:
+    """How many of the last starts never became ready, one after the other; ``ready`` says it of each."""
+    return next((count for count, one in enumerate(reversed(ready)) if one), len(ready))
 
 
 class Judged(NamedTuple):
@@ -132,9 +178,9 @@ def judge_attempt(
         ended: whether nothing more will be written to the log.
         redact: whether secrets among the values in texts of rules are hidden.
     """
-    reading = SGLANG.read(events)
+    reading = reading_of(events, unready=place.unready, ended=ended)
     if live is not None:
-        reading = reading._replace(facts={**reading.facts, **live.facts(place.last_line)})
+        reading = _with_facts(reading, *live.facts(place.last_line).values())
     slow: list[str] = []
     hits = match_attempt(base, events, reading, slow_rules=slow)
     course = Course.of(events, reading)
@@ -157,13 +203,13 @@ def _unknown(verdict: Verdict, course: Course, base: RuleBase, quotes: Quotes) -
     return investigate(failure, course, base, quotes, explained={notice.line for notice in verdict.notices})
 
 
-def _lines_of_large(data: Data, base: RuleBase, *, all_attempts: bool) -> tuple[list[Line], int]:
-    """The lines of a large log that are worth reading, and the number of starts in all."""
+def _lines_of_large(data: Data, base: RuleBase, *, all_attempts: bool) -> tuple[list[Line], list[bool]]:
+    """The lines of a large log that are worth reading, and of each of its starts whether it became ready."""
     from sgdoctor.diagnosis import regions  # noqa: PLC0415 - most logs are small
 
     extra = tuple(dict.fromkeys((*SGLANG.markers, *SGLANG.start_markers, *ANCHORS, *ENDS)))
     literals = [literal.encode() for literal in base.literals_with(extra)]
-    boundaries = [marker.encode() for marker in (*SGLANG.start_markers, *ENDS)]
+    boundaries = [marker.encode() for marker in (*SGLANG.start_markers, SGLANG.ready_marker, *ENDS)]
     survey = regions.survey(
         data,
         base.index_with(extra),
@@ -182,7 +228,7 @@ def _lines_of_large(data: Data, base: RuleBase, *, all_attempts: bool) -> tuple[
     lines: list[Line] = []
     for begin, end in regions.windows(data, lead, survey.hits):
         lines += read_lines(data, begin, end, first_number=survey.lines.number_at(begin))
-    return lines, len(slices)
+    return lines, [became_ready([mark.event for mark in survey.marks[part]]) for part in slices]
 
 
 def _mark_at(data: Data, offset: int) -> "Mark | None":

@@ -9,7 +9,8 @@ from sgdoctor.diagnosis.evidence import Quotes
 from sgdoctor.diagnosis.explain import Explanation, Finding
 from sgdoctor.diagnosis.fixes import fill_text, fixes_for, names_of, upgrade_for
 from sgdoctor.diagnosis.model import Consequence, Diagnosis, Notice, State, Verdict
-from sgdoctor.engines.base import Fact, PhaseName
+from sgdoctor.diagnosis.silence import patience
+from sgdoctor.engines.base import Fact
 from sgdoctor.logs.event import Event, EventKind
 from sgdoctor.redaction import Redactor, redactor_of
 from sgdoctor.rules.model import Confidence, Severity
@@ -23,20 +24,6 @@ _STOPPED: Final = frozenset({"KeyboardInterrupt", "SystemExit", "CancelledError"
 _STOP_CODES: Final = frozenset({130, 143})
 # An exception that still has this much of the engine's own output behind it did not end the start.
 _GOES_ON_SECONDS: Final = 5.0
-# Longest silence that is normal in a phase, seconds. Weights: cold page cache and network mounts. Graph capture: a
-# cold kernel cache compiles without a line. Warm-up: SGLang 0.5.15 itself waits 600 s for the first answer.
-_PATIENCE: Final[Mapping[PhaseName, float]] = {
-    PhaseName.DOCKER: 120,
-    PhaseName.ARGS: 180,
-    PhaseName.CONFIG: 300,
-    PhaseName.DISTRIBUTED: 300,
-    PhaseName.WEIGHTS: 600,
-    PhaseName.STATE_CACHE: 180,
-    PhaseName.KV_CACHE: 180,
-    PhaseName.GRAPH_CAPTURE: 600,
-    PhaseName.HTTP: 120,
-    PhaseName.WARMUP: 660,
-}
 
 
 class LiveClock(NamedTuple):
@@ -52,7 +39,11 @@ class LiveClock(NamedTuple):
 
     def facts(self, line: int) -> dict[str, Fact]:
         """The clocks as facts, read at the last line."""
-        values = {"idle_seconds": self.idle_seconds, "launch_seconds": self.running_seconds}
+        values = {
+            "idle_seconds": self.idle_seconds,
+            "silent_seconds": self.idle_seconds,
+            "launch_seconds": self.running_seconds,
+        }
         return {name: Fact(name, value, line, derived=True) for name, value in values.items()}
 
 
@@ -64,12 +55,14 @@ class Place(NamedTuple):
         attempts: how many attempts the log holds.
         first_line: number of its first line.
         last_line: number of its last line.
+        unready: how many starts directly before it never became ready.
     """
 
     attempt: int
     attempts: int
     first_line: int
     last_line: int
+    unready: int = 0
 
 
 def judge(
@@ -121,7 +114,7 @@ def judge(
         engine=engine,
         version=_version(course.reading.facts),
     )
-    summary = _summary(verdict, explanation, course, live, died=died, ended=ended)
+    summary = _summary(verdict, explanation, course, died=died, ended=ended)
     verdict = verdict._replace(summary=summary)
     return verdict._replace(
         would_decide=_would_decide(verdict, course, ended=ended),
@@ -151,14 +144,16 @@ def _state(
     if not course.engine_seen:
         # Nothing at all was written yet: the program is being loaded, which takes SGLang 10 to 20 seconds.
         return State.STARTING if live is not None and not course.events else State.UNDETERMINED
-    if live is not None and live.idle_seconds > _patience(course):
-        return State.STALLED
-    return State.STARTING
+    return State.STALLED if _silent_seconds(course) > _patience(course) else State.STARTING
+
+
+def _silent_seconds(course: Course) -> float:
+    silent = course.reading.facts.get("silent_seconds")
+    return silent.value if silent is not None else 0.0
 
 
 def _patience(course: Course) -> float:
-    phases = course.reading.phases
-    return _PATIENCE.get(phases[-1].name, 300) if phases else 300
+    return patience(course.reading.phases)
 
 
 def _died(explanation: Explanation, course: Course, unknown: Event | None) -> bool:
@@ -304,15 +299,15 @@ def _closing(verdict: Verdict, explanation: Explanation, course: Course, *, ende
     if verdict.state is State.STARTING and not ended:
         return wording.still_starting(verdict.phases[-1].name if verdict.phases else None)
     first = verdict.diagnoses[0] if verdict.diagnoses else None
+    if verdict.state in (State.STARTING, State.STALLED):
+        first = None
     if verdict.state is State.UNDETERMINED and first is not None and first.severity is not Severity.FATAL:
         first = None
     phase = explanation.diagnoses[0].first.phase if first is not None else None
     return wording.closing(verdict.state, verdict.summary, first, phase, serving=course.serving)
 
 
-def _summary(
-    verdict: Verdict, explanation: Explanation, course: Course, live: LiveClock | None, *, died: bool, ended: bool
-) -> Text:
+def _summary(verdict: Verdict, explanation: Explanation, course: Course, *, died: bool, ended: bool) -> Text:
     first = verdict.diagnoses[0] if verdict.diagnoses else None
     phase = verdict.phases[-1].name if verdict.phases else None
     line = verdict.unexplained.line if verdict.unexplained else None
@@ -330,8 +325,7 @@ def _summary(
                 ready=course.ready,
             )
         case State.STALLED:
-            assert live is not None
-            return wording.stalled(phase, live.idle_seconds, _patience(course))
+            return wording.stalled(phase, _silent_seconds(course), _patience(course))
         case State.STARTING:
             return wording.ends_while_starting(phase) if ended else wording.starting(phase)
         case State.UNDETERMINED:

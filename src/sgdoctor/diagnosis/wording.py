@@ -158,12 +158,23 @@ def after_the_end(patience: float) -> Text:
     )
 
 
+def failed_before(title: Text, line: int) -> Text:
+    """The start before one that has not failed yet did, with this title, beginning in ``line``."""
+    title = _sentence(title)
+    return Text(
+        f"The start before this one (from line {line}) failed: {title.en} Unless something was changed since, this one "
+        "will too; `--all-attempts` shows every start.",
+        f"上一次启动（从第 {line} 行开始）失败了：{title.zh}如果之后没有改动，这一次也会失败；"
+        "`--all-attempts` 可显示每一次启动。",
+    )
+
+
 def stalled(phase: PhaseName | None, idle: float, patience: float) -> Text:
     """No output for longer than this phase ever takes."""
     label, quiet, normal = phase_label(phase), duration(idle), duration(patience)
     return Text(
-        f"Nothing printed for {quiet.en} ({label.en}); up to {normal.en} would be normal there.",
-        f"已有 {quiet.zh}没有输出（{label.zh}）；这个阶段 {normal.zh}以内属于正常。",
+        f"No progress for {quiet.en} ({label.en}); up to {normal.en} would be normal there.",
+        f"已有 {quiet.zh}没有进展（{label.zh}）；这个阶段 {normal.zh}以内属于正常。",
     )
 
 

@@ -95,6 +95,8 @@ class Engine(Protocol):
     """One engine: which texts to look for, where its starts begin, what its events say."""
 
     name: str
+    ready_marker: str
+    """How the line begins that says that the server serves."""
 
     @property
     def start_markers(self) -> Sequence[str]:

@@ -15,6 +15,7 @@ class Sglang:
 
     name = "sglang"
     start_markers: Sequence[str] = markers.START_MARKERS
+    ready_marker = markers.READY
     markers: Sequence[str] = markers.MARKERS
 
     def begins_attempt(self, event: Event) -> bool:

@@ -43,6 +43,8 @@ _ACCESS: Final = lazy_pattern(r"""(?:[A-Z]+:\s+)?\[?[\w.:%-]*[\w\]]:\d+ - "[A-Z]
 _OPTION: Final = lazy_pattern(r"\s{2,}[\[({|]*-{1,2}[A-Za-z]")
 # A member of a JSON body printed over several lines, or a shell's echo of a command with such a body.
 _MEMBER: Final = lazy_pattern(r"""\s*"[^"\s]{1,64}"\s*:\s""")
+# The one line of `docker inspect` that says why a container ended.
+_KILLED_FOR_MEMORY: Final = lazy_pattern(r"""\s*"OOMKilled"\s*:\s*true,?\s*$""")
 # Prompts inside dumps of requests that begin with something else (crash dumps, watchdog reports, other engines).
 _DUMPED: Final = (
     " obj=GenerateReqInput(",
@@ -78,14 +80,18 @@ def is_data(line: Line) -> bool:
     if not text:
         return False
     if text[0] == " ":
-        return bool(_OPTION.match(text) or _MEMBER.match(text)) or text.lstrip(" ").startswith(("{", "[{"))
+        return bool(_OPTION.match(text) or _is_member(text)) or text.lstrip(" ").startswith(("{", "[{"))
     if text.startswith(_STARTS):
         # Bars and lists of the engine begin with a bracket too, but not with these.
         return True
-    if text[0] == '"' and _MEMBER.match(text):
+    if text[0] == '"' and _is_member(text):
         return True
     if ' - "' in text[:80] and _ACCESS.match(text):
         return True
     if any(mark in text for mark in _DUMPED):
         return True
     return any(mark in text for mark in _SPOKEN) and exception(text) is None
+
+
+def _is_member(text: str) -> bool:
+    return _MEMBER.match(text) is not None and _KILLED_FOR_MEMORY.match(text) is None

@@ -1,6 +1,7 @@
 """A session turns a feed into snapshots."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,6 +79,21 @@ def ended(snapshot: Snapshot) -> bool:
 def until(log: Path, text: bytes) -> bytes:
     data = log.read_bytes()
     return data[: data.index(text)].rpartition(b"\n")[0] + b"\n"
+
+
+def test_the_clock_of_a_start_is_not_that_of_the_one_before(base: RuleBase) -> None:
+    data = until(BOOT, b"Load weight end")
+    now = time.time()
+    # The log of the first start was a thousand seconds old when it was read.
+    parts = (Output(data, time=now - 1000), Output(data, time=now))
+    script: list[tuple[float, bytes | Arrival]] = [entry for part in parts for entry in ((0.3, Begun()), (0.0, part))]
+
+    with watched(base, script, end=False) as (_, watcher):
+        snapshot = watcher.wait(lambda one: len(one.attempts) == 2 and len(one.verdict.phases) > 2)
+        (running,) = [stage for stage in snapshot.stages if stage.state is StageState.RUNNING]
+
+    assert running.seconds is not None
+    assert running.seconds < 100
 
 
 def test_the_last_snapshot_holds_the_verdict_of_the_log(base: RuleBase) -> None:

@@ -189,6 +189,7 @@ class Session:
                 self._end_line()
                 self._live.begin_start(arrival.started)
                 self._meter.clear()
+                self._ahead = None
                 # It has no line yet and is expected to write some: that the one before has ended is over.
                 self._link, self._note, self._ending = Link.FOLLOWING, Text("", ""), False
                 self._dirty = True

@@ -157,9 +157,8 @@ class _Runner:
         events = list(fold(list(read_lines(data, 0, len(data))), SGLANG.is_data))
         attempts = SGLANG.split_attempts(events)
         newest = events[attempts[-1]] if attempts else events
-        reading = reading_of(
-            newest, unready=unready_before([became_ready(events[part]) for part in attempts[:-1]]), ended=True
-        )
+        ready = [became_ready(events[part]) for part in attempts[:-1]]
+        reading = reading_of(newest, unready=unready_before(ready))
         return match_attempt(self._base, newest, reading)
 
     def _say(self, key: str, **values: Any) -> str:

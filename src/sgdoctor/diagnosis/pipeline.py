@@ -115,18 +115,18 @@ def diagnose_bytes(
     return verdicts or [judge_attempt([], place, base, quotes, live, ended=live is None, redact=redact).verdict]
 
 
-def reading_of(events: Sequence[Event], *, unready: int = 0, ended: bool = False) -> Reading:
+def reading_of(events: Sequence[Event], *, unready: int = 0, followed: bool = False) -> Reading:
     """What a start says, with what follows from its clock and from the starts before it.
 
     Args:
         events: of the start, in log order; may have gaps.
         unready: starts directly before it that never became ready.
-        ended: whether nothing more will be written to the log.
+        followed: whether a clock of its own runs beside the log, which then says how long it is silent.
     """
     reading = SGLANG.read(events)
     if unready and events:
         reading = _with_facts(reading, Fact("starts_without_ready", unready, events[0].first, derived=True))
-    if ended and (silent := silence(events, reading)) is not None:
+    if not followed and (silent := silence(events, reading)) is not None:
         reading = _with_facts(reading, silent)
     return reading
 
@@ -178,7 +178,7 @@ def judge_attempt(
         ended: whether nothing more will be written to the log.
         redact: whether secrets among the values in texts of rules are hidden.
     """
-    reading = reading_of(events, unready=place.unready, ended=ended)
+    reading = reading_of(events, unready=place.unready, followed=live is not None)
     if live is not None:
         reading = _with_facts(reading, *live.facts(place.last_line).values())
     slow: list[str] = []

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from sgdoctor.diagnosis.model import State, Verdict
-from sgdoctor.diagnosis.pipeline import WHOLE_BELOW, Judged, judge_attempt
+from sgdoctor.diagnosis.pipeline import WHOLE_BELOW, Judged, judge_attempt, unready_before
 from sgdoctor.diagnosis.verdict import LiveClock, Place
 from sgdoctor.engines.sglang import SGLANG
 from sgdoctor.logs.event import Event, EventKind
@@ -126,7 +126,8 @@ class Live:
         if kept is None:
             summary = earlier[number - 1]
             events = list(fold(self._lines_of(summary), SGLANG.is_data))
-            place = Place(number, attempts, summary.first_line, summary.last_line)
+            unready = _unready(*earlier[: number - 1])
+            place = Place(number, attempts, summary.first_line, summary.last_line, unready)
             kept = self._mark(
                 judge_attempt(events, place, self._base, StoreQuotes(self._store), None, redact=self._redact)
             )
@@ -147,7 +148,8 @@ class Live:
         else:
             first = self._newest_first
             part = [event for event in (*events, *open_events) if event.first >= first]
-        place = Place(self.number, self.number, part[0].first if part else self._first_line, last_line)
+        unready = _unready(*self._over, *self._earlier)
+        place = Place(self.number, self.number, part[0].first if part else self._first_line, last_line, unready)
         self._note_clocks(part)
         quotes = StoreQuotes(self._store, intake)
         return self._mark(judge_attempt(part, place, self._base, quotes, clock, ended=ended, redact=self._redact))
@@ -165,7 +167,8 @@ class Live:
         earlier = []
         for index, part in enumerate(slices[:-1]):
             end = events[slices[index + 1].start].first - 1
-            earlier.append(self._ended_start(events[part], end, len(self._over) + index + 1))
+            unready = _unready(*self._over, *earlier)
+            earlier.append(self._ended_start(events[part], end, len(self._over) + index + 1, unready))
         if [known.first_line for known in earlier] != [known.first_line for known in self._earlier]:
             for number, border in enumerate(slices[1:], len(self._over) + 2):
                 self._store.marks.begin_attempt(number, events[border.start].first)
@@ -173,11 +176,11 @@ class Live:
         self._newest_at = slices[-1].start
         self._newest_first = events[self._newest_at].first if earlier else self._first_line
 
-    def _ended_start(self, events: Sequence[Event], end: int, number: int) -> AttemptSummary:
+    def _ended_start(self, events: Sequence[Event], end: int, number: int, unready: int) -> AttemptSummary:
         key = (events[0].first, end)
         known = self._ended.get(key)
         if known is None or known.number != number:
-            place = Place(number, number, events[0].first, end)
+            place = Place(number, number, events[0].first, end, unready)
             verdict = self._mark(
                 judge_attempt(
                     events, place, self._base, StoreQuotes(self._store, self._intake), None, redact=self._redact
@@ -274,8 +277,20 @@ def _summary(verdict: Verdict, started: float | None, first: datetime | None, se
     if started is None and first is not None:
         started = first.timestamp()
     return AttemptSummary(
-        verdict.attempt, verdict.state, started, seconds, verdict.first_line, verdict.last_line, title, by_log
+        verdict.attempt,
+        verdict.state,
+        started,
+        seconds,
+        verdict.first_line,
+        verdict.last_line,
+        title,
+        by_log,
+        "ready" in verdict.facts,
     )
+
+
+def _unready(*starts: AttemptSummary) -> int:
+    return unready_before([start.ready for start in starts])
 
 
 def _span(times: Sequence[datetime]) -> float | None:

@@ -94,6 +94,7 @@ class AttemptSummary(NamedTuple):
         last_line: number of its last line so far.
         title: of its root diagnosis, else its summary.
         by_log: whether ``started`` was read from the log, whose clock may run in another zone than this machine's.
+        ready: whether its server became ready at some time.
     """
 
     number: int
@@ -104,6 +105,7 @@ class AttemptSummary(NamedTuple):
     last_line: int
     title: Text
     by_log: bool = False
+    ready: bool = False
 
 
 class Load(NamedTuple):

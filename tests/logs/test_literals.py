@@ -1,6 +1,7 @@
 """All back ends of the literal index find the same hits, and what a plain search finds."""
 
 import mmap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,17 @@ def test_a_flood_stops_and_names_its_literals(backend: str) -> None:
     assert len(index.find(data, limit=51)) == 51
     assert len(index.find(data, limit=None)) == 51
     assert frozenset({0, 1}) == index.present(data)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_threads_share_an_index(backend: str) -> None:
+    index = build_index([b"needle", b"hay"], backend=backend)
+    data = (b"hay " * 500 + b"needle ") * 20
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: (len(index.find(data)), index.present(data)), range(40)))
+
+    assert [(10_020, frozenset({0, 1}))] * 40 == found
 
 
 def test_a_compiled_index_of_other_literals_or_a_broken_one_is_compiled_anew() -> None:

@@ -5,6 +5,7 @@ same hits; ``tests/logs/test_literals.py`` holds them to it.
 """
 
 import zlib
+from _thread import allocate_lock  # `threading` is what a start-up can do without
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -44,7 +45,7 @@ class FloodError(Exception):
 
 
 class LiteralIndex(Protocol):
-    """Finds literals in bytes. One scan at a time: an index is not to be shared by threads that scan."""
+    """Finds literals in bytes. Threads may share an index; they take turns."""
 
     name: str
     """Of the back end: ``hyperscan``, ``ahocorasick`` or ``stdlib``."""
@@ -126,6 +127,8 @@ class _Hyperscan:
         # The serialised form knows its Hyperscan version and processor, not the literals it was made from.
         self._stamp = zlib.crc32(b"\0".join(self._literals)).to_bytes(4, "big")
         self._singles: Any = None
+        # The scratch space of a database serves one scan at a time, and a scan lets other threads run meanwhile.
+        self._turn = allocate_lock()
         try:
             self._database = self._loaded(compiled) or self._compiled(0)
         except hyperscan.ArchitectureError as error:
@@ -178,7 +181,8 @@ class _Hyperscan:
                         return len(hits) > most
 
                     try:
-                        self._database.scan(piece, match_event_handler=report)
+                        with self._turn:
+                            self._database.scan(piece, match_event_handler=report)
                     except self._hs.ScanTerminated:
                         hits.sort()
                         raise FloodError(hits[:limit]) from None
@@ -186,8 +190,9 @@ class _Hyperscan:
         return hits
 
     def present(self, data: Any) -> frozenset[int]:
-        if self._singles is None:
-            self._singles = self._compiled(self._hs.HS_FLAG_SINGLEMATCH)
+        with self._turn:
+            if self._singles is None:
+                self._singles = self._compiled(self._hs.HS_FLAG_SINGLEMATCH)
         found: set[int] = set()
         longest = max(self._lengths)
 
@@ -197,7 +202,7 @@ class _Hyperscan:
 
         with memoryview(data) as view:
             for base in range(0, len(view), _HYPERSCAN_PIECE):
-                with view[base : base + _HYPERSCAN_PIECE + longest - 1] as piece:
+                with view[base : base + _HYPERSCAN_PIECE + longest - 1] as piece, self._turn:
                     self._singles.scan(piece, match_event_handler=report)
         return frozenset(found)
 

@@ -20,7 +20,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "help.help": ("show this help and leave", "显示帮助并退出"),
     "help.version": ("show the version and leave", "显示版本并退出"),
     "help.lang": ("language of the output; default: from the locale", "输出语言；默认取自系统区域设置"),
-    "help.diagnose": ("name the cause of a failure in a log", "找出日志中故障的原因"),
+    "help.diagnose": ("name the cause of a failure, from a log or a container", "从日志或容器找出故障的原因"),
     "help.watch": ("follow a server while it starts, serves or dies", "跟踪服务的启动、运行和退出"),
     "help.run": ("start a server without a container and stay with it", "不用容器启动服务并一直跟踪"),
     "help.demo": ("see it at work on a recorded start", "用录制的启动过程演示"),
@@ -43,16 +43,17 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "help.completion": ("print a shell completion script", "输出 shell 补全脚本"),
     "diagnose.about": (
         (
-            "Reads logs (plain, .gz, .zst; '-' is standard input) and says what went wrong, why, and what cures it. "
-            "Exit code: 0 nothing is wrong, 3 a failure was diagnosed, 4 warnings only, 5 it failed and the cause is "
-            "not determined, 2 bad usage or unreadable input."
+            "Reads logs (plain, .gz, .zst; '-' is standard input) or the log of a container and how it ended, and says "
+            "what went wrong, why, and what cures it. Exit code: 0 nothing is wrong, 3 a failure was diagnosed, "
+            "4 warnings only, 5 it failed and the cause is not determined, 2 bad usage or unreadable input."
         ),
         (
-            "读取日志（普通文件、.gz、.zst；“-” 表示标准输入），说明出了什么问题、为什么、怎么修。"
+            "读取日志文件（普通文件、.gz、.zst；“-” 表示标准输入），或容器的日志和退出情况，"
+            "说明出了什么问题、为什么、怎么修。"
             "退出码：0 没有问题，3 已诊断出故障，4 只有警告，5 已失败但原因无法确定，2 用法错误或无法读取输入。"
         ),
     ),
-    "diagnose.file": ("log file; '-' reads standard input", "日志文件；“-” 表示标准输入"),
+    "diagnose.file": ("log file, or a container; '-' reads standard input", "日志文件或容器；“-” 表示标准输入"),
     "diagnose.all_attempts": ("every start in the log, not only the newest", "日志中的每次启动，而不只是最新一次"),
     "diagnose.format": ("text (default), json, md or sarif", "text（默认）、json、md 或 sarif"),
     "diagnose.facts": ("list what was read from the log", "列出从日志中读到的数值"),
@@ -134,7 +135,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "fix.write_took_target": (
         "; did you mean: sgdoctor fix {given} --write",
-        "；您是想运行：sgdoctor fix {given} --write",
+        "；你是想运行：sgdoctor fix {given} --write",
     ),
     "fix.patch_hidden": (
         "secrets are hidden in this patch, so it does not apply as it is; --no-redact or --write help",
@@ -169,7 +170,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         "无法安全地修改这份文本：{why}。请手动输入：",
     ),
     "fix.note": ("Note: {text}", "说明：{text}"),
-    "fix.left": ("What cannot be done here", "这里做不到的"),
+    "fix.left": ("What cannot be done here", "需要手动完成的"),
     "fix.alternatives": ("Other ways", "其他办法"),
     "fix.written": ("Written: {name}", "已写入：{name}"),
     "fix.closing.nothing": ("nothing to change.", "无需改动。"),
@@ -184,7 +185,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         "，其中 {predicted} 处用于预防接下来的故障",
     ),
     "fix.closing.left": (", some things are left to be done by hand", "，另有需要手动完成的部分"),
-    "basis.asked": ("as you asked", "按您的要求"),
+    "basis.asked": ("as you asked", "按你的要求"),
     "basis.found": ("seen in the log", "日志中已出现"),
     "basis.written": ("as written", "写法问题"),
     "basis.predicted": ("predicted: would fail next", "预测：否则接着会失败"),
@@ -315,16 +316,19 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "metavar.CARD": ("CARD", "显卡"),
     "metavar.USE": ("USE", "用途"),
     "metavar.WORD": ("WORD", "词"),
-    "metavar.LAUNCH": ("LAUNCH", "启动"),
+    "metavar.LAUNCH": ("LAUNCH", "编号"),
     "metavar.SECONDS": ("SECONDS", "秒"),
     "metavar.IMAGE": ("IMAGE", "镜像"),
     "metavar.WHEEL": ("WHEEL", "WHEEL 文件"),
+    "metavar.PROGRAM": ("PROGRAM", "程序"),
+    "metavar.TIME": ("TIME", "时间"),
+    "metavar.LOG:LINE": ("LOG:LINE", "日志:行号"),
     # Errors
     "error": ("sgdoctor: {text}", "sgdoctor：{text}"),
     "error.unknown_command": ("unknown command {given}{hint}", "未知命令 {given}{hint}"),
     "error.unknown_option": ("unknown option {given}{hint}", "未知选项 {given}{hint}"),
     "error.unknown_argument": ("unexpected argument {given}", "多余的参数 {given}"),
-    "error.did_you_mean": ("; did you mean {close}?", "；您是想用 {close} 吗？"),
+    "error.did_you_mean": ("; did you mean {close}?", "；你是想用 {close} 吗？"),
     "error.choice": ("{name}: {given} is not one of {choices}{hint}", "{name}：{given} 不在可选值 {choices} 中{hint}"),
     "error.missing": (
         "missing: {names} (usage: {usage}; more: {program} --help)",
@@ -341,11 +345,11 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "error.file_as_command": (
         "{given} is a file; did you mean: sgdoctor diagnose {given}",
-        "{given} 是文件；您是想运行：sgdoctor diagnose {given}",
+        "{given} 是文件；你是想运行：sgdoctor diagnose {given}",
     ),
     "error.input_unread": (
         "there is input and no command; did you mean: sgdoctor diagnose -",
-        "有输入但没有命令；您是想运行：sgdoctor diagnose -",
+        "有输入但没有命令；你是想运行：sgdoctor diagnose -",
     ),
     "error.rules_folder": ("{given} is not a folder", "{given} 不是目录"),
     "error.output": ("the answer cannot be written: {reason}", "无法写出结果：{reason}"),
@@ -377,17 +381,17 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "report.count": ("{count} times", "{count} 次"),
     "report.times": ("{title} ({count} times)", "{title}（{count} 次）"),
     "report.line": ("line {line}", "第 {line} 行"),
-    "report.unexplained": ("The first error that no rule explains", "第一个没有规则能解释的错误"),
-    "report.unexplained_exception": ("An exception that no rule knows", "没有规则认识的异常"),
+    "report.unexplained": ("The first error that no rule explains", "规则库无法解释的第一个错误"),
+    "report.unexplained_exception": ("An exception that no rule knows", "规则库中没有的异常"),
     "report.unknown_phase": ("It happened during: {phase}.", "发生阶段：{phase}。"),
-    "report.unusual": ("Lines before it that no healthy start has", "在它之前、正常启动中没有的行"),
+    "report.unusual": ("Lines before it that no healthy start has", "在它之前出现、正常启动不会有的行"),
     "report.resembling": (
         "Rules that are worded alike and did not match (they may be about something else)",
         "措辞相似但未匹配的规则（可能说的是另一回事）",
     ),
     "report.make_rule": (
         "To make a rule of it: sgdoctor rules new NAME --family FAMILY --from LOG:{line}",
-        "把它写成规则：sgdoctor rules new NAME --family FAMILY --from LOG:{line}",
+        "把它写成规则：sgdoctor rules new 名称 --family 类别 --from 日志:{line}",
     ),
     "report.would_decide": (
         "What would decide it: the whole log from its first line, with the lines before the failure.",
@@ -410,7 +414,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "report.each_file": ("{name}: {text}", "{name}：{text}"),
     "report.slow_rules": (
         "Left out, their patterns took too long on this log: {rules} (see sgdoctor rules check)",
-        "以下规则的模式在这份日志上耗时过长，已跳过：{rules}（见 sgdoctor rules check）",
+        "以下规则的匹配式在这份日志上耗时过长，已跳过：{rules}（见 sgdoctor rules check）",
     ),
     "report.notices_title": ("Normal, not an error", "正常，不是错误"),
     "report.notes_title": ("Worth knowing", "值得了解"),
@@ -451,7 +455,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "explain.fixes": ("What cures it", "怎么修"),
     "explain.severity": ("{severity}, {confidence}", "{severity}，{confidence}"),
     "explain.looks_like": ("How it looks in a log", "在日志中的样子"),
-    "explain.muted": ("Muted by {file}: diagnose leaves it out.", "已被 {file} 静音：诊断时不使用。"),
+    "explain.muted": ("Muted by {file}: diagnose leaves it out.", "已被 {file} 静音：diagnose 会跳过它。"),
     "explain.which": (
         "diagnose shows those that fit the numbers of a log.",
         "diagnose 只显示适合日志中数值的办法。",

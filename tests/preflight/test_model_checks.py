@@ -71,6 +71,13 @@ def link(name: str) -> Callable[[Path], None]:
     return damage
 
 
+def marked(name: str) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        (folder / name).write_bytes(b"\xef\xbb\xbf" + (folder / name).read_bytes())
+
+    return damage
+
+
 def of_config(**numbers: Any) -> Callable[[Path], None]:
     def damage(folder: Path) -> None:
         path = folder / "config.json"
@@ -112,6 +119,10 @@ DEFECTS: dict[str, tuple[Callable[[Path], None], list[tuple[str, str | None]]]] 
     "config.json is broken": (put("config.json", '{"architectures": ['), [("fail", "SGL213")]),
     "config.json is a pointer": (put("config.json", POINTER), [("fail", "SGL213")]),
     "a number is empty": (of_config(hidden_size=None), [("fail", "SGL234")]),
+    "config.json has a byte order mark": (marked("config.json"), [("fail", "SGL213")]),
+    "a number is negative": (of_config(num_hidden_layers=-5), [("fail", None)]),
+    "a number is zero": (of_config(num_attention_heads=0), [("fail", None)]),
+    "a number is a text": (of_config(hidden_size="256"), [("fail", None)]),
     "no such model class": (of_config(architectures=["NewForCausalLM"]), [("warn", "SGL210")]),
     "no such model type": (of_config(architectures=["NewForCausalLM"], model_type="new"), [("fail", "SGL209")]),
     "another width": (of_config(hidden_size=320), [("fail", "SGL335")]),

@@ -1,5 +1,6 @@
 """Whether config.json can be read and says what a model needs."""
 
+import json
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
@@ -10,6 +11,7 @@ from sgdoctor.texts import Text
 _BROKEN: Final = "SGL213"
 _MISSING: Final = "SGL214"
 _EMPTY_NUMBER: Final = "SGL234"
+_COUNTS: Final = ("num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size")
 _NUMBERS: Final = ("num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size", "intermediate_size")
 
 
@@ -48,11 +50,26 @@ class ModelConfig:
                 phase="config",
             )
             return
+        senseless = [name for name in _COUNTS if name in model.settings and not _is_count(model.settings[name])]
+        if senseless:
+            shown = ", ".join(f"{name}: {json.dumps(model.settings[name])[:40]}" for name in senseless)
+            yield Finding(
+                Status.FAIL,
+                Text(f"{senseless[0]} in config.json is no count", f"config.json 中的 {senseless[0]} 不是有效的数量"),
+                shown,
+                phase="config",
+            )
+            return
         yield Finding(
             Status.PASS,
             Text("config.json is valid", "config.json 有效"),
             model.model_type or ", ".join(model.architectures),
         )
+
+
+def _is_count(value: object) -> bool:
+    """Whether a number of the configuration can be meant; some models have a list, one for each layer."""
+    return isinstance(value, list) or (isinstance(value, int) and not isinstance(value, bool) and value > 0)
 
 
 def _without(model: ModelFolder) -> Iterable[Finding]:

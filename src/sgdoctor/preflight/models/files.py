@@ -98,7 +98,8 @@ def json_file(path: Path) -> JsonFile:
     if len(content) > _LARGEST_DOCUMENT:
         return JsonFile(path.name, b"", None, "too large")
     try:
-        value = json.loads(content)
+        # transformers reads it as UTF-8 and nothing else (configuration_utils.py, _dict_from_json_file).
+        value = json.loads(content.decode())
     except RecursionError:
         return JsonFile(path.name, content, None, "nested too deeply")
     except ValueError as error:

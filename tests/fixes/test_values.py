@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.errors import UserError
+from sgdoctor.fixes.flag_tables import refuse_unread
 from sgdoctor.fixes.plan import Knowledge, plan_for
 from sgdoctor.fixes.values import asked, may_enter
 from sgdoctor.launch.change import Change
@@ -138,6 +140,22 @@ def test_wishes_that_cannot_be_meant(
 ) -> None:
     with pytest.raises(UserError, match=message):
         asked(setting, leaving, variables, flags_of())
+
+
+@pytest.mark.parametrize("value", ["$(id)", "`id`", "$FRACTION", "${F:-0.9}"])
+def test_what_a_shell_would_have_to_fill_in_is_no_number(value: str) -> None:
+    with pytest.raises(UserError, match="this is no value of the flag"):
+        refuse_unread([Change("flag.set", "--mem-fraction-static", value)], schema("0.5.15"))
+
+
+def test_what_a_shell_would_fill_in_may_be_a_text() -> None:
+    changes = [
+        Change("flag.set", "--chat-template", "/a$b"),
+        Change("env.set", "A", "$b"),
+        Change("flag.set", "--x", "$"),
+    ]
+
+    refuse_unread(changes, schema("0.5.15"))
 
 
 def test_wishes() -> None:

@@ -14,7 +14,7 @@ from sgdoctor.diagnosis.pipeline import diagnose
 from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.engines.sglang.logged_launch import logged_launch
 from sgdoctor.errors import UserError
-from sgdoctor.fixes.flag_tables import assumed, flag_problems, likeliest
+from sgdoctor.fixes.flag_tables import assumed, flag_problems, likeliest, refuse_unread
 from sgdoctor.fixes.model import Answer, Basis
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches, patches_for
 from sgdoctor.fixes.plan import Knowledge, Wishes, as_meant, plan_for
@@ -69,6 +69,7 @@ def answer_for(
         document = _logged(facts, version, target.name)
     launch = as_meant(document, document.problems, table)
     asked_for = asked(arguments.set, arguments.unset, arguments.env, table)
+    refuse_unread(asked_for, table)
     beside = target.file.path.absolute().parent if target.file is not None else Path.cwd()
     folder = model_folder(launch, table, beside)
     script, patches = _patches(verdict, launch, folder, beside, arguments.choose)

@@ -1,13 +1,16 @@
 """The flags that are assumed for a launch, and what the engine would say of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from sgdoctor.engines.sglang.flags.check import check_flags
 from sgdoctor.engines.sglang.flags.model import Schema
 from sgdoctor.engines.sglang.flags.schemas import schema, versions
+from sgdoctor.engines.sglang.flags.values import read_value
 from sgdoctor.engines.sglang.versions import version_key
+from sgdoctor.errors import UserError
 from sgdoctor.fixes.plan import as_meant
+from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Document, Launch, Problem
 from sgdoctor.texts import Text
 
@@ -23,6 +26,25 @@ def flag_problems(launch: Launch, table: Schema, facts: Mapping[str, Any]) -> Se
         facts: of a log, by name.
     """
     return check_flags(launch.argv, launch.flags_at, table, facts) if launch.argv and launch.engine == "sglang" else ()
+
+
+def refuse_unread(changes: Iterable[Change], table: Schema) -> None:
+    """Refuses values that are asked for and would have to be filled in by a shell first: they are written as they are.
+
+    Raises:
+        UserError: the engine could not read one.
+    """
+    for change in changes:
+        option = table.option(change.name) if change.kind == "flag.set" else None
+        if option is None or not change.value or not {"$", "`"} & set(change.value):
+            continue
+        try:
+            read_value(option, change.value)
+        except ValueError:
+            raise UserError(
+                f"--set {change.name}={change.value}: written as it is, this is no value of the flag",
+                f"--set {change.name}={change.value}：会按原样写入，这不是该参数的值",
+            ) from None
 
 
 def likeliest(document: Document | None, facts: Mapping[str, Any]) -> Schema:

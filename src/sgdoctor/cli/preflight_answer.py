@@ -10,6 +10,7 @@ from sgdoctor.cli.diagnose import EXIT_FAILED, EXIT_FINE, EXIT_WARNINGS
 from sgdoctor.cli.fix_answer import shown_path, version_named
 from sgdoctor.config import state_dir
 from sgdoctor.fixes.plan import Wishes
+from sgdoctor.launch.foreign import refuse_elsewhere, refuse_other_engine
 from sgdoctor.preflight.answer import Preflight
 from sgdoctor.preflight.answering import Usual, preflight_of
 from sgdoctor.preflight.model import Status
@@ -25,13 +26,16 @@ def opened(words: Sequence[str]) -> Iterator[Target | None]:
     """The target that these words name; without any the compose file here, None where there is none.
 
     Raises:
-        UserError: there is nothing of this name, or it cannot be read.
+        UserError: there is nothing of this name, it cannot be read, or nothing can be known of what it starts.
     """
     named = list(words) or compose_here(Path.cwd())
     if not named:
         yield None
         return
     with open_target(named, None, with_log=False) as target:
+        if target.document is not None:
+            refuse_other_engine(target.document)
+            refuse_elsewhere(target.document)
         yield target
 
 

@@ -17,6 +17,10 @@ UNREADABLE: Final = frozenset({"", "unbalanced-quotes", "several-launches"})
 """Why a text cannot be taken for one launch at all; the empty one is that none is in it."""
 
 _NO_PLACE: Final = Text("a command without a container has no place for it", "不在容器里的命令没有地方写它")
+_OF_UNIT: Final = ("=", "=-", "=@", "=:", "=+", "=!")
+_UNIT: Final = Text(
+    "a systemd unit sets it with a line of its own: Environment=", "systemd 单元用单独一行 Environment= 设置"
+)
 _SUDO: Final = Text(
     "sudo does not pass variables on; give it to the command itself", "sudo 不会传递环境变量；请直接写给命令本身"
 )
@@ -75,6 +79,8 @@ class EngineCommand:
                 case "env.set" if change.name not in self.found.assigned:
                     if self.found.command.words[0].text == "sudo":
                         left.append((change, _SUDO))
+                    elif self.plain.text[: self.found.command.words[0].start].endswith(_OF_UNIT):
+                        left.append((change, _UNIT))
                     else:
                         splices.append(self._new_assignment(change))
                 case "flag.set" | "flag.unset" | "env.set" | "env.unset" | "text.repair":

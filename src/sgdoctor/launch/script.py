@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -15,6 +15,8 @@ _KEYWORDS: Final = frozenset(
 )
 _LOOPS: Final = frozenset({"for", "while", "until", "select"})
 _ASSIGNMENT: Final = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=(?P<value>.*)", re.ASCII | re.DOTALL)
+# A line of a systemd unit; the characters behind its sign are prefixes (systemd.service(5), "COMMAND LINES").
+_UNIT: Final = re.compile(r"Exec(?:Start|StartPre|StartPost|Stop|StopPost|Reload)=[-@:+!|]*(?=.)")
 _DECLARING: Final = frozenset({"export", "declare", "readonly", "local", "typeset"})
 # What people copy from a terminal before the command itself.
 _PROMPT: Final = re.compile(r"[$%]|[\w.-]+@[\w.-]+\S*[$#%]")
@@ -74,6 +76,8 @@ class _Collector:
             self.depth += (token.raw in _LOOPS) - (token.raw == "done")
             if token.raw == "for":
                 self.words.append(token)
+        elif unit := _UNIT.match(token.raw):
+            self.words.append(_behind(token, unit.end()))
         elif _ASSIGNMENT.fullmatch(token.text) and _ASSIGNMENT.match(token.raw):
             self.assignments.append(token)
         elif self.assignments or not _PROMPT.fullmatch(token.raw):
@@ -95,6 +99,13 @@ def commands(tokens: Iterable[Word]) -> list[Command]:
             collector.word(token)
     collector.close()
     return collector.found
+
+
+def _behind(word: Word, length: int) -> Word:
+    """The word without its first characters, which stand in no quotes."""
+    first, *rest = word.pieces
+    pieces = (first._replace(text=first.text[length:], start=first.start + length), *rest)
+    return replace(word, text=word.text[length:], start=word.start + length, raw=word.raw[length:], pieces=pieces)
 
 
 def assignment(word: Word) -> tuple[str, str] | None:

@@ -1,0 +1,56 @@
+"""Launches about which nothing true can be said: those of other engines, and those that run where their text is not."""
+
+import re
+from typing import Final
+
+from sgdoctor.errors import UserError
+from sgdoctor.launch.commands import Found
+from sgdoctor.launch.engine_command import EngineCommand
+from sgdoctor.launch.model import Document
+
+_IMAGES: Final = re.compile(
+    r"(?:^|[/_-])(?P<engine>vllm|llama\.cpp|ollama|text-generation-inference|tritonserver|lmdeploy|tabbyapi)(?![a-z])"
+)
+_CARRIERS: Final = frozenset(
+    {"docker", "docker-compose", "podman", "podman-compose", "nerdctl", "kubectl", "oc", "ssh"}
+)
+
+
+def refuse_other_engine(document: Document) -> None:
+    """Refuses the launch of an engine whose flags and memory are not known.
+
+    Raises:
+        UserError: it names the engine.
+    """
+    launch = document.launch
+    engine = launch.engine if launch.argv else ""
+    if not engine and "sglang" not in " ".join((launch.image or "", *launch.command)).lower():
+        named = _IMAGES.search((launch.image or "").lower())
+        engine = named["engine"] if named else ""
+    if engine not in ("", "sglang"):
+        raise UserError(
+            f"{document.name}: this starts {engine}; only launches of SGLang can be checked and changed",
+            f"{document.name}：它启动的是 {engine}；只能检查和修改 SGLang 的启动配置",
+        )
+
+
+def refuse_elsewhere(document: Document) -> None:
+    """Refuses an engine's command that ``docker exec``, ``docker compose run`` or ``ssh`` carry to another place.
+
+    What its paths, GPUs and ports mean is said there: by the container or the compose file.
+
+    Raises:
+        UserError: it names what carries the command away.
+    """
+    if not isinstance(document, EngineCommand) or not isinstance(document.found, Found):
+        return
+    found = document.found
+    before = found.outer or found.command.words[: found.place.program]
+    carrier = next((name for word in before if (name := word.text.rpartition("/")[2]) in _CARRIERS), None)
+    if carrier is not None:
+        raise UserError(
+            f"{document.name}: {carrier} starts the engine in another place, whose mounts, cards and ports are not in "
+            "this text; name the container or the compose file",
+            f"{document.name}：引擎由 {carrier} 在别处启动，这段文本里没有那里的挂载、显卡和端口；"
+            "请指定容器或 compose 文件",
+        )

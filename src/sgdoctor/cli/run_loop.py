@@ -163,10 +163,10 @@ class Runs:
         served = duration(seconds).in_language(self._lang) if seconds is not None else ""
         tried = replace(tried, seconds=keeper.seconds, verdict=ended, verification=keeper.verification)
         if keeper.asked:
-            self._close("stopped.served" if served else "stopped.before", time=served)
+            self._close(self._words("stopped.served" if served else "stopped.before", time=served))
             return (EXIT_FINE if served else EXIT_STOPPED), tried
         if not _failed(keeper, ended):
-            self._close("ended", time=served)
+            self._close(self._words("ended", time=served))
             return EXIT_FINE, tried
         fault = keeper.verification.fault if keeper.verification is not None else None
         if fault is not None and ended.state is not State.FAILED:
@@ -199,7 +199,7 @@ class Runs:
         told = ", ".join(change_text(change, self._lang) for change in move.changes)
         if move.bisected is not None:
             told += f" ({words(self._lang, 'bisected')})"
-        self._line(f"{words(self._lang, 'plan')}: {words(self._lang, 'changes', changes=told)}")
+        self._line(words(self._lang, "next", changes=told))
         if not self._asks:
             return move
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -217,14 +217,14 @@ class Runs:
     def _over(self, stop: Stop) -> int:
         """Nothing is started any more."""
         last = self._tries[-1]
-        why = stop.why or last.reason
+        nobody = stop.end is End.REFUSED and stop.why is None
+        key = "end.nobody" if nobody else f"end.{stop.end.value}"
+        said = self._words(key, why=_sentence(stop.why or last.reason, self._lang))
         if self._arguments.heal:
-            self._report(self._tries, stop)
+            self._report(self._tries, stop, said)
         else:
             self._canvas.blank()
-        nobody = stop.end is End.REFUSED and stop.why is None
-        key = "nobody" if nobody else stop.end.value
-        self._close(f"end.{key}", why=why.in_language(self._lang) if why is not None else "")
+            self._close(said)
         if nobody or stop.end is End.NOT_AGREED:
             return EXIT_FAILED if last.rule else EXIT_UNDETERMINED
         return _EXITS.get(stop.end, EXIT_FAILED)
@@ -256,15 +256,17 @@ class Runs:
         )
 
     def _healed(self, good: Try, stop: Stop) -> None:
-        self._report([*self._tries, good], stop)
         count = len(self._tries)
         after = words(self._lang, "after.1" if count == 1 else "after.n", count=count) if count else ""
-        why = stop.why.in_language(self._lang) if stop.why is not None else ""
-        self._close(f"end.{stop.end.value}", after=after, why=why)
+        said = self._words(f"end.{stop.end.value}", after=after, why=_sentence(stop.why, self._lang))
+        self._report([*self._tries, good], stop, said)
 
-    def _report(self, tries: list[Try], stop: Stop) -> None:
+    def _report(self, tries: list[Try], stop: Stop, said: str) -> None:
         healing = Healing(tuple(tries), stop, time.monotonic() - self._began)
-        print_report(self._canvas, _StartReport(self._name, healing, verify=True, lang=self._lang, hide=self._hide))
+        report = _StartReport(self._name, healing, verify=True, lang=self._lang, hide=self._hide)
+        report.said = said
+        print_report(self._canvas, report)
+        sys.stdout.flush()
 
     # ------------------------------------------------------------ words
 
@@ -289,17 +291,29 @@ class Runs:
         self._canvas.line(Styled(self._safe(text)))
         sys.stdout.flush()
 
-    def _close(self, key: str, **values: str) -> None:
-        text = words(self._lang, key, name=self._name, **values).strip()
+    def _close(self, text: str) -> None:
         self._canvas.whole(Styled(self._safe(text), style="bold"))
         sys.stdout.flush()
+
+    def _words(self, key: str, **values: str) -> str:
+        return words(self._lang, key, name=self._name, **values).strip()
 
     def _safe(self, text: str) -> str:
         return self._hide(printable(text))
 
 
 class _StartReport(Report):
-    """The report of healing, of starts of a process."""
+    """The report of healing, of starts of a process.
+
+    Attributes:
+        said: the last line.
+    """
+
+    said = ""
+
+    @property
+    def closing(self) -> str:
+        return self.safe(self.said)
 
     def name_of(self, tried: Try) -> str:
         return words(self.lang, "try", number=tried.number + 1)
@@ -326,6 +340,12 @@ def _on_end_signals(keeper: Keeper) -> Iterator[None]:
 
 def _failed(keeper: Keeper, ended: Verdict) -> bool:
     return keeper.reason is not None or keeper.ready is None or ended.state not in _SERVES
+
+
+def _sentence(text: Text | None, lang: str) -> str:
+    """With a full stop, which titles do not have."""
+    said = "" if text is None else text.in_language(lang)
+    return said if not said or said[-1] in ".。!?！？" else said + ("。" if lang == "zh" else ".")
 
 
 def _summary(verdict: Verdict) -> Text:

@@ -1,5 +1,6 @@
 """An engine as a child: in a process group of its own, with one pipe for all that it prints, ended as a whole."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from sgdoctor.processes import guard
 
 _STUCK_SECONDS: Final = 10.0
 _LAST_WISH: Final = 3
+_PIPE_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class Child:
         control, self._control = os.pipe()
         self._status, status = os.pipe()
         self.output, output = os.pipe()
+        _widen(output)
         given = (control, status, output)
         try:
             self._guard = subprocess.Popen(  # noqa: S603 - our own script, and the user's own command
@@ -198,6 +201,13 @@ class Child:
             self.code = -signal.SIGKILL
         with suppress(subprocess.TimeoutExpired):
             self._guard.wait(0 if self._stuck is not None else None)
+
+
+def _widen(pipe: int) -> None:
+    """Room for a moment in which nobody reads, so that the engine does not wait."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with suppress(OSError):  # users have a limit for all of their pipes
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def program_of(words: Sequence[str]) -> Path:

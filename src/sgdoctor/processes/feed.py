@@ -21,6 +21,7 @@ from sgdoctor.watching.feeds import PIECE, Arrival, Begun, Output, Standing
 from sgdoctor.watching.model import Link, Subject
 
 _LOOK: Final = 0.05
+_GATHER: Final = 0.005
 _ROOM: Final = 64 << 20
 """Bytes that may wait to be judged; then the engine waits, as it would for a slow terminal."""
 _AT_ONCE: Final = 512 << 10
@@ -144,6 +145,8 @@ class ProcessFeed:
             ready = select.select(watched, [], [], _LOOK)[0]
             over = child.over
             if open_ and (child.output in ready or over):
+                # An engine that writes line by line would wake this thread for each of them.
+                self._closed.wait(0.0 if over else _GATHER)
                 open_ = self._take_output() and not over
             child.attend()
             self._sample()
@@ -151,7 +154,7 @@ class ProcessFeed:
                 self._told_left = True
                 self._put(PREFIX + f"{child.left} processes were left behind and were ended\n".encode(), added=True)
             if not open_ and not child.over:
-                time.sleep(_LOOK)
+                self._closed.wait(_LOOK)
 
     def _take_output(self) -> bool:
         """Whether there may be more."""
@@ -172,7 +175,7 @@ class ProcessFeed:
     def _put(self, data: bytes, *, added: bool = False) -> None:
         while self._given - self._taken > _ROOM and not self._closed.is_set():
             self.child.attend()
-            time.sleep(_LOOK)
+            self._closed.wait(_LOOK)
         self._given += len(data)
         self._arrivals.put(Output(data, added=added))
 

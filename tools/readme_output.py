@@ -17,15 +17,15 @@ WIDTH = "88"
 def shown(lang: str) -> str:
     """The card for the log, in one language."""
     done = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "sgdoctor", "diagnose", "--lang", lang, LOG],
+        [sys.executable, "-m", "sgdoctor", "diagnose", "--lang", lang, "-"],
         cwd=REPO,
+        input=(REPO / LOG).read_text(encoding="utf-8"),
         env={"COLUMNS": WIDTH, "NO_COLOR": "1", "LANG": "C.UTF-8", "PATH": ""},
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
-    # The first line names the input, which is a pipe in the READMEs.
-    return done.stdout.partition("\n")[2].strip("\n") + "\n"
+    return done.stdout.strip("\n") + "\n"
 
 
 def updated(name: str) -> str:

@@ -137,7 +137,7 @@ class OpenTraceback:
             self._end_message()
             self._state = _State.CHAIN
             return Take.TAKEN
-        if self._echo:
+        if self._echo and not shapes.is_repr_exception(text):
             # A compiler echoes source up to a line of marks; none of it is the message.
             self._echo = 0 if shapes.is_marks(text) else self._echo - 1
             self._blanks = 0

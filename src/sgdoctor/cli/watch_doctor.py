@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,7 +20,8 @@ from sgdoctor.cli.watch_texts import told
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.containers.launches import container_document
-from sgdoctor.diagnosis.model import Verdict
+from sgdoctor.containers.once import open_container
+from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.pipeline import diagnose
 from sgdoctor.diagnosis.telling import telling
 from sgdoctor.errors import UserError
@@ -30,7 +32,7 @@ from sgdoctor.launch.model import Document
 from sgdoctor.preflight.answering import preflight_of
 from sgdoctor.redaction import Redactor, redactor, unredacted
 from sgdoctor.relaunch.launching import left_behind, refusal
-from sgdoctor.relaunch.model import Way
+from sgdoctor.relaunch.model import Attempt, Way
 from sgdoctor.relaunch.recovery import Unfinished, look_for_open, wanted_launch
 from sgdoctor.report.plan_redact import hidden_words, plan_redactor
 from sgdoctor.report.preflight_text import print_preflight
@@ -280,7 +282,14 @@ class ContainerDoctor:
         identity = str(inspection.data["Id"])
         rows = command_diff(hidden_words(current.command, hide), hidden_words(wanted.command, hide))
         way = "compose" if wanted.way is Way.COMPOSE else "kept" if kept else "anew"
-        errand = Returning(self._endpoint, self._base, name, wanted.number)
+        verdict = self._ended_as(wanted) if kept else None
+        errand = Returning(self._endpoint, self._base, name, wanted.number, failed=verdict is not None)
+        lines = [_both(lambda lang: words(lang, f"rollback.{way}"))]
+        if not rows:
+            lines.append(_said("rollback.same"))
+        if verdict is not None:
+            title = verdict.diagnoses[0].title if verdict.diagnoses else verdict.summary
+            lines.append(_both(lambda lang: told("rollback.failed", title=_sentence(title, lang)).in_language(lang)))
         return Errand(
             "rollback",
             name,
@@ -288,11 +297,18 @@ class ContainerDoctor:
             errand.act,
             errand.stop,
             id=identity,
-            lines=(_both(lambda lang: words(lang, f"rollback.{way}")), *(() if rows else (_said("rollback.same"),))),
+            lines=tuple(lines),
             diff="".join(f"{row.plain[0]}{row.plain[2:]}\n" for row in rows),
             stops=(inspection.data.get("State") or {}).get("Status") in _RUNS,
             hide=hide,
         )
+
+    def _ended_as(self, attempt: Attempt) -> Verdict | None:
+        """The verdict on a launch that failed; None if it served, or nobody knows."""
+        with suppress(UserError), open_container(attempt.container, self._endpoint) as log:
+            verdict = telling(diagnose(log, self._base, all_attempts=True))
+            return verdict if verdict is not None and verdict.state is State.FAILED else None
+        return None
 
     def resume(self) -> Errand:
         """See ``Doctor``."""
@@ -385,6 +401,11 @@ def _lost(proposal: Proposal) -> tuple[Text, ...]:
 def _way_back(proposal: Proposal) -> tuple[Text, ...]:
     kept = not proposal.through_compose and not proposal.removes_itself
     return (_said("way_back", name=proposal.container),) if kept else ()
+
+
+def _sentence(text: Text, lang: str) -> str:
+    words_of = text.in_language(lang).rstrip(" .。")
+    return f"{words_of}。" if lang == "zh" else f"{words_of}."
 
 
 def _said(key: str, **values: object) -> Text:

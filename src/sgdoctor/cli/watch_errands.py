@@ -2,6 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,13 @@ from sgdoctor.cli.relaunch_proposal import Proposal
 from sgdoctor.cli.relaunch_run import Act, Errand, closing, code_of, is_running
 from sgdoctor.cli.relaunch_steps import Interrupts
 from sgdoctor.cli.relaunch_texts import words
+from sgdoctor.cli.watch_texts import told
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.containers.spool import state_dir
 from sgdoctor.relaunch.journal import Journal
 from sgdoctor.relaunch.launching import relaunch
-from sgdoctor.relaunch.model import Ending, Outcome, Patience, Readiness, Watcher
+from sgdoctor.relaunch.model import Ending, Outcome, Patience, Readiness, Ready, Watcher
 from sgdoctor.relaunch.readiness import EngineReadiness
 from sgdoctor.relaunch.recovery import resume, rollback
 from sgdoctor.texts import Text
@@ -41,8 +43,12 @@ class Trip(ABC):
     def __init__(self, endpoint: Endpoint, base: "RuleBase", container: str) -> None:
         self._endpoint = endpoint
         self._container = container
-        self._readiness = EngineReadiness(endpoint, base, history=History(state_dir() / "starts.jsonl"))
+        self._readiness = self._waits(endpoint, base)
         self._interrupts = Interrupts(self._readiness, container, "en")
+
+    def _waits(self, endpoint: Endpoint, base: "RuleBase") -> Readiness:
+        """Who knows when it serves."""
+        return EngineReadiness(endpoint, base, history=History(state_dir() / "starts.jsonl"))
 
     @abstractmethod
     def _act(self, client: Client) -> Act:
@@ -56,12 +62,12 @@ class Trip(ABC):
         """Go back to where it began; for any thread."""
         self._interrupts.stop()
 
-    def act(self, told: Told) -> Ended:
+    def act(self, tell: Told) -> Ended:
         """Carry it out; in the thread of the errand."""
         began = time.monotonic()
         with Client(self._endpoint) as client:
             act = self._act(client)
-            watcher = self._interrupts.watching(told)
+            watcher = self._interrupts.watching(tell)
             outcome = act(readiness=self._readiness, patience=Patience(), watcher=watcher)
             runs = is_running(client, self._container)
         seconds = time.monotonic() - began
@@ -122,6 +128,18 @@ class Relaunching(Trip):
         return words(lang, "done", name="{name}", time="{time}")
 
 
+class Unawaited:
+    """Takes a server that never served for one that is back once it was started; see ``Readiness``."""
+
+    def wait(self, container: str, on_note: Callable[[Text], None]) -> Ready:
+        """See ``Readiness.wait``."""
+        del container, on_note
+        return Ready(note=told("unawaited"), lives=False)
+
+    def cancel(self) -> None:
+        """See ``Readiness.cancel``: nothing is waited for."""
+
+
 class Returning(Trip):
     """The way back to an earlier launch, or of a relaunch that was cut off.
 
@@ -130,12 +148,19 @@ class Returning(Trip):
         base: the rules.
         container: name.
         number: of the launch; None for a relaunch that was cut off.
+        failed: whether that launch failed when it was the one; it will again, and whoever wants it back knows.
     """
 
-    def __init__(self, endpoint: Endpoint, base: "RuleBase", container: str, number: int | None = None) -> None:
-        super().__init__(endpoint, base, container)
+    def __init__(
+        self, endpoint: Endpoint, base: "RuleBase", container: str, number: int | None = None, *, failed: bool = False
+    ) -> None:
         self._number = number
+        self._failed = failed
         self.undone = number is None
+        super().__init__(endpoint, base, container)
+
+    def _waits(self, endpoint: Endpoint, base: "RuleBase") -> Readiness:
+        return Unawaited() if self._failed else super()._waits(endpoint, base)
 
     def _act(self, client: Client) -> Act:
         return partial(rollback, client, self._container, "last-good" if self._number is None else self._number)
@@ -143,6 +168,8 @@ class Returning(Trip):
     def _done(self, lang: str) -> str:
         if self._number is None:
             return words(lang, "done", name="{name}", time="{time}")
+        if self._failed:
+            return told("back", name="{name}", number=self._number).in_language(lang)
         return words(lang, "done.rollback", name="{name}", number=self._number, time="{time}")
 
 

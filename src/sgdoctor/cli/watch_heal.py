@@ -64,7 +64,9 @@ class Healing:
             ContainerWard(client, self._container, self._base, self._readiness, screen) as ward,
         ):
             healing = heal(ward, Limits(self.tries), told=screen.told)
-        english, chinese = (HealReport(self._container, healing, verify=True, lang=lang, hide=screen.hide) for lang in ("en", "zh"))
+        english, chinese = (
+            HealReport(self._container, healing, verify=True, lang=lang, hide=screen.hide) for lang in ("en", "zh")
+        )
 
         def report(console: Console, lang: str) -> None:
             print_report(Canvas(console, lang), chinese if lang == "zh" else english)

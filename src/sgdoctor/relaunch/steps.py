@@ -127,7 +127,7 @@ class Steps(ABC):
         answer = self._readiness.wait(str(self._new()["Id"]), self._tell_ready)
         if isinstance(answer, NotReady):
             raise FailedError(answer.reason, answer.verdict)
-        if not runs(self._new()):
+        if answer.lives and not runs(self._new()):
             raise FailedError(texts.DIED_AT_ONCE)
         if answer.note is not None:
             self._notes.append(answer.note)

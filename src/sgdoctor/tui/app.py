@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 from textual import events
 from textual.message import Message
 from textual.timer import Timer
+from textual.widgets import Input
 
 from sgdoctor.config import Remembered
 from sgdoctor.diagnosis.model import State
@@ -21,7 +22,6 @@ from sgdoctor.tui.curing import Curing
 from sgdoctor.tui.keys import KEYS, table_with
 from sgdoctor.tui.leaving import Exit, leaving_in_order
 from sgdoctor.tui.log_keys import LOG_KEYS
-from sgdoctor.tui.log_search_bar import SearchInput
 from sgdoctor.tui.ports import Options, Session
 from sgdoctor.tui.screens.dialog import Dialog
 from sgdoctor.tui.screens.watch import WatchScreen
@@ -159,13 +159,13 @@ class SgdoctorApp(Curing):
     async def on_event(self, event: events.Event) -> None:
         """See ``App``.
 
-        What is typed right behind the key that opens the search is sent to the lines before the search has the
-        keyboard, and comes up from there; nothing printable comes up from the search itself.
+        What is typed right behind the key that leads to a field is sent to where the keyboard was before, and comes up
+        from there; nothing printable comes up from a field itself.
         """
         if isinstance(event, events.Key) and event.is_forwarded and event.is_printable:
-            search = self.focused
-            if isinstance(search, SearchInput):
-                search.post_message(events.Key(event.key, event.character))
+            field = self.focused
+            if isinstance(field, Input):
+                field.post_message(events.Key(event.key, event.character))
                 return
         await super().on_event(event)
 

@@ -36,6 +36,7 @@ class ConfirmScreen(ModalScreen[bool]):
         hide: hides secrets.
     """
 
+    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         *forwarded(("interrupt", "theme")),
         ("escape,q,n", "answer(False)", ""),

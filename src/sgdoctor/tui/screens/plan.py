@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Input
 
 from sgdoctor.errors import UserError
@@ -40,6 +41,7 @@ class PlanScreen(Dialog):
         recompute: asked in a thread of its own for the plan with another choice; answers through ``take``.
     """
 
+    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         ("down", "step(1)", ""),
         ("up", "step(-1)", ""),
@@ -65,7 +67,8 @@ class PlanScreen(Dialog):
         self._problem: Text | None = None
         self._buttons = [Press(name, _label(name), classes="acts" if name == "relaunch" else "") for name in _BUTTONS]
         self._wish = Input(compact=True, classes="wish")
-        self._taken, self._others = Vertical(classes="rows"), Vertical(classes="rows")
+        self._taken = Vertical(*self._rows(offered=False), classes="rows")
+        self._others = Vertical(*self._rows(offered=True), classes="rows")
 
     def compose(self) -> ComposeResult:
         """The window."""
@@ -81,7 +84,6 @@ class PlanScreen(Dialog):
 
     def on_mount(self) -> None:
         """The keyboard is on the way on, where there is one."""
-        self._fill()
         self.show(self.view)
         self._enable()
         self.set_focus(next((button for button in self._buttons if not button.disabled), self._wish))
@@ -259,17 +261,20 @@ class PlanScreen(Dialog):
 
     # ------------------------------------------------------------ widgets
 
+    def _rows(self, *, offered: bool) -> list[Widget]:
+        """The steps of the plan, or the other ways; with a title, where there are any."""
+        rows = [
+            ChangeRow(place, row, self.draft, self.view)
+            for place, row in enumerate(self.rows)
+            if row.offered is offered
+        ]
+        return [Part(_title("plan.others" if offered else "plan.changes")), *rows] if rows else []
+
     def _fill(self) -> None:
         """Make the rows anew."""
-        for there, title in ((self._taken, "plan.changes"), (self._others, "plan.others")):
+        for there in (self._taken, self._others):
             there.remove_children()
-            rows = [
-                ChangeRow(place, row, self.draft, self.view)
-                for place, row in enumerate(self.rows)
-                if row.offered is (there is self._others)
-            ]
-            if rows:
-                there.mount(Part(_title(title)), *rows)
+            there.mount(*self._rows(offered=there is self._others))
         self.call_after_refresh(lambda: self.show(self.view))
 
     def _to_empty_value(self) -> None:

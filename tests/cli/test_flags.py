@@ -152,3 +152,11 @@ def test_both_languages_fill_in_the_same_names() -> None:
     for key, (english, chinese) in _TEXTS.items():
         assert set(re.findall(r"{(\w+)}", english)) == set(re.findall(r"{(\w+)}", chinese)), key
         assert re.search(r"[\u4e00-\u9fff]", chinese) or key == "at", key
+
+
+@pytest.mark.parametrize("words", [["--tp"], ["tp"], ["--", "--tp"], ["--version", "0.5.15", "--tp", "--lang", "en"]])
+def test_a_flag_may_be_shown_as_it_is_typed(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["flags", "show", *words])
+
+    assert code == 0
+    assert capsys.readouterr().out.startswith("--tp-size")

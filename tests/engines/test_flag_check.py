@@ -475,6 +475,19 @@ def test_constraints_name_known_versions_rules_and_sources(constraint: Constrain
     assert constraint.rule is None or load_rule_base(user_dirs=()).rule(constraint.rule)
 
 
+def test_a_fraction_that_is_no_percentage_is_not_guessed() -> None:
+    [problem] = _check("0.5.15", "--mem-fraction-static 1.5")
+
+    assert ("fraction-out-of-range", ()) == (problem.id, problem.changes)
+
+
+def test_few_of_many_places_are_named() -> None:
+    [problem] = _check("0.5.15", "--port 1 " * 100)
+    assert problem.where is not None
+
+    assert "words 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, …" == problem.where.en
+
+
 def test_every_constraint_is_told_apart() -> None:
     names = [constraint.name for constraint in ALL_CONSTRAINTS]
 

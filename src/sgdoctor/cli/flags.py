@@ -41,6 +41,7 @@ def configure(parser: "Parser") -> None:
         action.add_argument("--version", metavar="VERSION", help=words(lang, "version"))
         action.add_argument("--format", choices=("text", "json"), default="text", help=words(lang, "format"))
     added["list"].add_argument("word", nargs="?", default="", metavar="WORD", help=words(lang, "word"))
+    added["show"].dashed_words = True
     added["show"].add_argument("flag", metavar="FLAG", help=words(lang, "flag"))
     added["check"].add_argument("--no-redact", action="store_true", help=words(lang, "no_redact"))
     added["check"].add_argument("command_words", nargs="+", metavar="COMMAND", help=words(lang, "command"))

@@ -57,6 +57,8 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action="help", help=say(lang, "help.help"))
         self.dashed_values: frozenset[str] = frozenset()
         """Options whose value may itself begin with a dash, as a flag does: argparse would take it for an option."""
+        self.dashed_words = False
+        """Whether arguments without an option may begin with a dash, too."""
 
     def add_language(self) -> None:
         """``--lang``, taken before and after the command."""
@@ -69,15 +71,19 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(args if args is None else self._joined(list(args)), namespace)
 
     def _joined(self, arguments: list[str]) -> list[str]:
-        """The arguments with ``--option=value`` for ``--option value``, up to ``--``."""
+        """The arguments with ``--option=value`` for ``--option value``, and dashed words behind ``--``."""
         joined: list[str] = []
+        words: list[str] = []
         waiting = iter(arguments)
         for argument in waiting:
             if argument == "--":
-                return [*joined, argument, *waiting]
+                return [*joined, argument, *words, *waiting]
+            if self.dashed_words and argument[:1] == "-" and argument.partition("=")[0] not in self.every_option():
+                words.append(argument)
+                continue
             value = next(waiting, None) if argument in self.dashed_values else None
             joined.append(argument if value is None else f"{argument}={value}")
-        return joined
+        return [*joined, "--", *words] if words else joined
 
     def error(self, message: str) -> NoReturn:
         """Raises ``UsageError`` with argparse's message in the user's language."""

@@ -211,7 +211,7 @@ def _repeated(given: Sequence[Given], schema: Schema) -> Iterator[tuple[int, Pro
         same = all(one.values == last.values for one in places)
         # A switch is left alone: one change cannot take away only the first of two.
         changes = (Change("flag.unset", name), setting(option, name, last.values)) if option and last.values else ()
-        words = ", ".join(str(one.start + 1) for one in places)
+        words = ", ".join([str(one.start + 1) for one in places[:_FEW]] + ["…"] * (len(places) > _FEW))
         problem = Problem(
             "flag-repeated",
             "notice" if same else "error",

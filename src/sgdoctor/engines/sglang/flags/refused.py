@@ -9,6 +9,8 @@ from sgdoctor.texts import Text
 
 _CHUNK: Final = 2048
 """The smallest prefill chunk that SGLang chooses by itself; all others are multiples of it."""
+_LEAST_PERCENT: Final = 10
+"""From here on a static fraction above 1 was meant in percent."""
 
 
 def _nodes(settings: Settings) -> Finding | None:
@@ -201,7 +203,7 @@ def _fraction(settings: Settings) -> Finding | None:
     fraction = settings.number("mem_fraction_static")
     if fraction is None or 0 < fraction < 1:
         return None
-    percent = fraction / 100 if 1 < fraction < 100 else None
+    percent = fraction / 100 if _LEAST_PERCENT <= fraction < 100 else None
     return Finding(
         Text(
             f"`{settings.flag('mem_fraction_static')} {fraction:g}` is not a fraction between 0 and 1",

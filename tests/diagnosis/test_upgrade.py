@@ -32,6 +32,24 @@ def test_the_version_in_the_log_decides(before: str, key: str, en: str, zh: str)
     assert zh in upgrade.zh
 
 
+def test_a_model_class_came_with_a_release() -> None:
+    log = (
+        "sglang==0.5.5\n"
+        "[2026-11-30 10:00:00] server_args=ServerArgs(model_path='/models/m', tp_size=1)\n"
+        "ValueError: Model architectures ['Qwen3_5MoeForConditionalGeneration'] are not supported for now. "
+        "Supported architectures: dict_keys(['LlamaForCausalLM'])\n"
+    )
+
+    upgrades = [
+        diagnose_bytes(text.encode(), "log", load_rule_base(user_dirs=()))[-1].diagnoses[0].upgrade
+        for text in (log, log.replace("Qwen3_5Moe", "Nobodys"))
+    ]
+
+    assert upgrades[0] is not None
+    assert upgrades[0].en == "Fixed in SGLang 0.5.9: upgrade (0.5.5 runs here)."
+    assert upgrades[1] is None
+
+
 def test_of_another_failure_of_the_rule_nothing_is_said() -> None:
     [verdict] = diagnose_bytes(ERROR.format(key="my_model").encode(), "log", load_rule_base(user_dirs=()))
 

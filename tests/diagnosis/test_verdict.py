@@ -3,7 +3,6 @@
 import pytest
 
 from sgdoctor.diagnosis.model import State
-from sgdoctor.diagnosis.verdict import LiveClock
 from sgdoctor.engines.base import PhaseName, Reading
 from sgdoctor.launch.change import Change
 from sgdoctor.logs.event import EventKind

@@ -118,7 +118,7 @@ def _body(rule: Rule, rules: Sequence[Rule], by_id: Mapping[str, Rule], lang: st
         for number, fix in enumerate(rule.fixes, 1):
             lines += _fix(number, fix, lang)
         lines.append("")
-    if rule.fixed_in:
+    if rule.fixed_releases:
         lines += [f"{say('fixed_in')}{rule.fixed_releases}", ""]
     if rule.not_this:
         lines += [f"## {say('not_this')}", "", _text(rule.not_this, lang), ""]

@@ -27,7 +27,16 @@ def names_of(finding: Finding, course: Course) -> dict[str, Any]:
         "ready": course.ready,
         "survived": course.survived(hit.event),
         "ranks": len(finding.ranks),
+        "architecture_since": _architecture_since(finding),
     }
+
+
+def _architecture_since(finding: Finding) -> str | None:
+    if not any("architecture_since" in one.version for one in finding.rule.fixed_in):
+        return None
+    from sgdoctor.engines.sglang.models import first_with_architecture  # noqa: PLC0415 - 30 KB that few logs need
+
+    return first_with_architecture(str(finding.captures.get("arch") or ""))
 
 
 def fill_text(text: Text, names: Mapping[str, Any], hide: Redactor = unredacted) -> Text:
@@ -49,10 +58,14 @@ def fixes_for(rule: Rule, names: Mapping[str, Any], hide: Redactor = unredacted)
 
 def upgrade_for(rule: Rule, names: Mapping[str, Any]) -> Text | None:
     """What the releases that cure ``rule`` mean for the version that ran; None where no release is known to."""
+    releases = [
+        one._replace(version=version)
+        for one in rule.fixed_in
+        if _met(one.when, names) and (version := fill_value(one.version, names)) is not None
+    ]
     texts = [
         wording.fixed_in(one.release, _running(one.package, names), since=known_since(one.package, one.version, names))
-        for one in rule.fixed_in
-        if _met(one.when, names)
+        for one in releases
     ]
     return Text(" ".join(text.en for text in texts), "".join(text.zh for text in texts)) if texts else None
 

@@ -54,7 +54,7 @@ class _Page(Canvas):
                 self._fix(number, fix)
             if any(fix.when for fix in rule.fixes):
                 self.line(Styled(say(self.lang, "explain.which"), style="dim"), 4)
-        if rule.fixed_in:
+        if rule.fixed_releases:
             self.line(Styled(say(self.lang, "report.fixed_in", versions=printable(rule.fixed_releases))), 4)
         if rule.not_this is not None:
             self.blank()

@@ -141,8 +141,9 @@ class Rule(NamedTuple):
 
     @property
     def fixed_releases(self) -> str:
-        """The releases that cure it in one line; empty where none does."""
-        return ", ".join(f"{one.release} (`{one.when}`)" if one.when else one.release for one in self.fixed_in)
+        """The releases that cure it in one line; empty where none does, or where only the log tells which."""
+        named = (one for one in self.fixed_in if not one.version.startswith("{"))
+        return ", ".join(f"{one.release} (`{one.when}`)" if one.when else one.release for one in named)
 
 
 class Hit(NamedTuple):

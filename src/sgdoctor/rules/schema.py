@@ -93,7 +93,7 @@ def _version_set(text: Any) -> Any:
 
 
 def _version(text: Any) -> Any:
-    if isinstance(text, str):
+    if isinstance(text, str) and text != "{architecture_since}":
         from packaging.version import InvalidVersion, Version  # noqa: PLC0415
 
         try:

@@ -27,7 +27,7 @@ FACTS: Final = frozenset(
     """.split()  # noqa: SIM905 - a table of words
 )
 
-EVENT_NAMES: Final = frozenset({"phase", "ready", "survived", "ranks"})
+EVENT_NAMES: Final = frozenset({"phase", "ready", "survived", "ranks", "architecture_since"})
 """Names that belong to the event that hit, or to the attempt as a whole."""
 
 FAMILIES: Final = {

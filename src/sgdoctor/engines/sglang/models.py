@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sgdoctor.engines.sglang.versions import version_key
+from sgdoctor.patterns import lazy_pattern
 
+_CLASS: Final = lazy_pattern(r"[A-Za-z]\w+")
 _DATA: Final = Path(__file__).parent / "data" / "models.json"
 
 
@@ -32,6 +34,16 @@ class Support(NamedTuple):
 def architecture(name: str, version: str | None) -> Support:
     """Whether SGLang has a model class of this name."""
     return _support("sglang", "architectures", name, version)
+
+
+def first_with_architecture(text: str) -> str | None:
+    """The first known version of SGLang that has a model class; None where none has it.
+
+    Args:
+        text: its name, or the list of names that an error prints: ``['Qwen3_5ForConditionalGeneration']``.
+    """
+    name = _CLASS.search(text)
+    return architecture(name[0], None).since if name else None
 
 
 def method(name: str, version: str | None) -> Support:

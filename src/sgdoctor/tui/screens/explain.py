@@ -77,7 +77,7 @@ def rule_lines(rule: Rule, lang: str, width: int) -> list[Content]:
             lines += wrap(plain(say(lang, "explain.versions", versions=versions), MUTED), width, first=Content("     "))
         if effect := words(fix.effect):
             lines += wrap(prose(say(lang, "report.cost", text=effect), MUTED), width, first=Content("     "))
-    if rule.fixed_in:
+    if rule.fixed_releases:
         lines += wrap(plain(say(lang, "report.fixed_in", versions=rule.fixed_releases)), width, first=Content("  "))
     if rule.not_this is not None:
         lines += [BLANK, *section("report.not_this", lang)]

@@ -481,6 +481,20 @@ def test_a_fraction_that_is_no_percentage_is_not_guessed() -> None:
     assert ("fraction-out-of-range", ()) == (problem.id, problem.changes)
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [
+        *("--tp-size 0", "--tp-size -1", "--page-size 0", "--context-length -7", "--max-running-requests 0"),
+        *("--max-total-tokens -5", "--port 99999", "--dp-size 0"),
+    ],
+)
+def test_sizes_that_cannot_be(flags: str) -> None:
+    [problem] = _check("0.5.15", flags)
+
+    assert ("size-out-of-range", "fatal", ()) == (problem.id, problem.severity, problem.changes)
+    assert f"`{flags}`" in problem.title.en
+
+
 def test_few_of_many_places_are_named() -> None:
     [problem] = _check("0.5.15", "--port 1 " * 100)
     assert problem.where is not None

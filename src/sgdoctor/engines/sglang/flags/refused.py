@@ -9,6 +9,11 @@ from sgdoctor.texts import Text
 
 _CHUNK: Final = 2048
 """The smallest prefill chunk that SGLang chooses by itself; all others are multiples of it."""
+_LEAST: Final = {
+    "tp_size": 1, "pp_size": 1, "dp_size": 1, "nnodes": 1, "page_size": 1, "max_running_requests": 1,
+    "max_total_tokens": 1, "context_length": 0, "port": 0,
+}  # fmt: skip
+_LAST_PORT: Final = 65535
 _LEAST_PERCENT: Final = 10
 """From here on a static fraction above 1 was meant in percent."""
 
@@ -214,6 +219,24 @@ def _fraction(settings: Settings) -> Finding | None:
     )
 
 
+def _size(settings: Settings) -> Finding | None:
+    for field, least in _LEAST.items():
+        number = settings.number(field) if settings.has(field) else None
+        most = _LAST_PORT if field == "port" else None
+        if number is None or (number >= least and (most is None or number <= most)):
+            continue
+        flag = settings.flag(field)
+        bounds = (f"{least} to {most}", f"{least} 到 {most} 之间") if most else (f"at least {least}", f"至少为 {least}")
+        return Finding(
+            Text(
+                f"`{flag} {number:g}` is out of range: it is {bounds[0]}",
+                f"`{flag} {number:g}` 超出范围：应{bounds[1]}",
+            ),
+            (field,),
+        )
+    return None
+
+
 def _window_share(settings: Settings) -> Finding | None:
     ratio = settings.number("swa_full_tokens_ratio")
     if ratio is None or 0 < ratio <= 1:
@@ -305,6 +328,7 @@ REFUSED: Final = (
     Constraint(
         "fraction-out-of-range", _fraction, "error", "srt/model_executor: pools are free memory x fraction - weights"
     ),
+    Constraint("size-out-of-range", _size, "fatal", "srt/server_args.py: divides by them, allocates and binds them"),
     Constraint("window-share", _window_share, "fatal", _ARGS, "0.5.9", rule=_REFUSED_BY_NAME),
     Constraint("language-head-alone", _language_head, "fatal", _ARGS, "0.5.2", "0.5.21", _REFUSED_BY_NAME),
     Constraint("two-halves", _halves, "fatal", _ARGS, "0.5.9", rule=_REFUSED_BY_NAME),

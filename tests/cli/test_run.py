@@ -16,7 +16,9 @@ from typing import Any, Self
 
 import pytest
 
+from sgdoctor.cli import run_texts
 from sgdoctor.cli.main import main
+from sgdoctor.relaunch.heal.model import End
 from tests.conftest import REPO
 from tests.processes.conftest import alive, until
 
@@ -24,6 +26,8 @@ ENGINE = REPO / "tests" / "standin" / "engine"
 SERVER = [sys.executable, "-m", "sglang.launch_server", "--model-path", "/models/27b"]
 FITS = [*SERVER, "--mem-fraction-static", "0.92"]
 LIMIT_S = 40
+# A container that was never started, a deadline, a way back: there is none of that here.
+NEVER = {End.IDLE, End.DEADLINE, End.OPEN, End.STOPPED}
 
 
 def free_port() -> str:
@@ -430,3 +434,38 @@ def test_help_is_in_both_languages(capsys: pytest.CaptureFixture[str]) -> None:
     for lang, text in (("en", "Ctrl-C stops the server"), ("zh", "Ctrl-C 会停止服务")):
         assert 0 == main(["run", "--help", "--lang", lang])
         assert text in " ".join(capsys.readouterr().out.split())
+
+
+def test_every_text_is_used() -> None:
+    folder = Path(run_texts.__file__).parent
+    source = "\n".join(path.read_text("utf-8") for path in folder.glob("run*.py") if path.name != "run_texts.py")
+    built = ("end.", "stopping.")
+
+    unused = [key for key in run_texts._TEXTS if f'"{key}"' not in source and not key.startswith(built)]
+
+    assert [] == unused
+    closing = {f"end.{end.value}" for end in End if end not in NEVER}
+    assert closing | {"end.nobody"} == {key for key in run_texts._TEXTS if key.startswith("end.")}
+
+
+def test_what_was_kept_is_forgotten(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Run([], [sys.executable, "-c", "print('x')"]) as run:
+        run.ended()
+    kept = list(state.glob("spool/sgl/*.log"))
+    code = main(["forget", "sgl", "--yes", "--lang", "en"])
+    capsys.readouterr()
+
+    assert (1, 0) == (len(kept), code)
+    assert not list(state.glob("spool/sgl/*"))
+    assert 2 == main(["history", "sgl", "--lang", "en"])
+
+
+def test_a_server_that_runs_is_not_forgotten(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Run([], [*FITS, "--port", free_port()]) as run:
+        run.printed("ready ")
+        code = main(["forget", "sgl", "--yes", "--lang", "en"])
+        run.send(signal.SIGINT).ended()
+
+    assert 2 == code
+    assert "sgl runs" in capsys.readouterr().err
+    assert 1 == len(history(capsys))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
 
 SHELLS = ("bash", "zsh", "tcsh")
-_FILES = ("files", "target", "log", "write", "write_compose")
+_FILES = ("files", "target", "log", "write", "write_compose", "words")
 _FOLDERS = ("rules", "model")
 
 

@@ -3,12 +3,15 @@
 import argparse
 import re
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from sgdoctor.cli.relaunch_texts import words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sgdoctor.cli.parsing import Parser
     from sgdoctor.containers.client import Client, Listed
     from sgdoctor.containers.spool import SpooledAttempt
@@ -53,16 +56,16 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.main import complain
     from sgdoctor.cli.open_relaunch import open_text
     from sgdoctor.cli.relaunch_run import EXIT_REFUSED, agreed
-    from sgdoctor.containers.client import Client
-    from sgdoctor.containers.endpoint import find_endpoint
-    from sgdoctor.relaunch.lock import locked
+    from sgdoctor.relaunch.lock import holder, locked
     from sgdoctor.relaunch.recovery import look_for_open
     from sgdoctor.report.safe import printable
 
     name = name_of(arguments.container)
     if found := look_for_open(name):
         return complain(printable(open_text(found[-1], lang)), lang)
-    with Client(find_endpoint()) as client:
+    with _engine_of(name) as client:
+        if client is None and holder(name) is not None:
+            return complain(printable(words(lang, "forget.runs", name=name)), lang)
         kept = _kept(client, name)
         for entry in kept.running:
             complain(printable(words(lang, "forget.runs", name=entry.name)), lang)
@@ -81,19 +84,37 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     return 0 if whole else _EXIT_PARTLY
 
 
-def _kept(client: "Client", name: str) -> _Kept:
+@contextmanager
+def _engine_of(name: str) -> "Iterator[Client | None]":
+    """The container engine; None for a process, which has none."""
+    from sgdoctor.containers.client import Client
+    from sgdoctor.containers.endpoint import find_endpoint
+    from sgdoctor.relaunch.journal import journals
+    from sgdoctor.relaunch.model import Way
+
+    known = journals(name)
+    if known and all(journal.intent.way is Way.PROCESS for journal in known):
+        yield None
+        return
+    with Client(find_endpoint()) as client:
+        yield client
+
+
+def _kept(client: "Client | None", name: str) -> _Kept:
     from sgdoctor.containers.spool import spooled
     from sgdoctor.relaunch.journal import journals
     from sgdoctor.relaunch.launching import ASIDE, BESIDE
+    from sgdoctor.relaunch.model import Way
 
     # Names that only a relaunch gives; numbers tell several apart.
     pattern = re.compile(rf"{re.escape(name)}(?:{re.escape(ASIDE)}|{re.escape(BESIDE)})(?:\.\d+)?")
-    found = [entry for entry in client.containers() if pattern.fullmatch(entry.name)]
+    containers = client.containers() if client is not None else ()
+    found = [entry for entry in containers if pattern.fullmatch(entry.name)]
     return _Kept(
         containers=[entry for entry in found if not entry.running],
         running=[entry for entry in found if entry.running],
         logs=spooled(name=name),
-        journals=[journal for journal in journals(name) if journal.outcome is not None],
+        journals=[one for one in journals(name) if one.outcome is not None or one.intent.way is Way.PROCESS],
     )
 
 
@@ -107,7 +128,7 @@ def _lines(kept: _Kept, lang: str) -> list[str]:
     return lines
 
 
-def _remove(client: "Client", kept: _Kept, lang: str) -> bool:
+def _remove(client: "Client | None", kept: _Kept, lang: str) -> bool:
     """Removes it, the journals last: they are what the rest is found by. Whether all of it is gone."""
     from sgdoctor.cli.main import complain
     from sgdoctor.containers.spool import remove_spooled
@@ -115,10 +136,11 @@ def _remove(client: "Client", kept: _Kept, lang: str) -> bool:
     from sgdoctor.relaunch.engine import Engine
     from sgdoctor.report.safe import printable
 
-    engine, whole = Engine(client), True
+    whole = True
     for entry in kept.containers:
+        assert client is not None
         try:
-            engine.discard(entry.id)
+            Engine(client).discard(entry.id)
         except UserError as error:
             why = error.text(lang)
             complain(printable(words(lang, "forget.failed", name=entry.name, why=why)), lang)

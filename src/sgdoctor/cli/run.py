@@ -19,6 +19,7 @@ def configure(parser: "Parser") -> None:
     """Adds the arguments of ``run``."""
     lang = parser.lang
     parser.description = words(lang, "about")
+    parser.usage = words(lang, "usage")
     parser.add_argument("--name", metavar="NAME", help=words(lang, "name"))
     parser.add_argument("--heal", action="store_true", help=words(lang, "heal"))
     parser.add_argument("--max-attempts", metavar="N", default=str(_TRIES), help=words(lang, "max_attempts"))

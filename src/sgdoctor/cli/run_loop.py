@@ -27,7 +27,8 @@ from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.pipeline import diagnose_bytes
 from sgdoctor.diagnosis.wording import duration
 from sgdoctor.engines.base import PhaseName
-from sgdoctor.fixes.model import Step
+from sgdoctor.errors import UserError
+from sgdoctor.fixes.model import Answer, Step
 from sgdoctor.launch.change import Change
 from sgdoctor.processes.feed import ProcessFeed
 from sgdoctor.processes.record import Record, Start
@@ -162,6 +163,9 @@ class Runs:
         seconds = keeper.served_seconds
         served = duration(seconds).in_language(self._lang) if seconds is not None else ""
         tried = replace(tried, seconds=keeper.seconds, verdict=ended, verification=keeper.verification)
+        if keeper.ready is not None:
+            # The command that served, and that the user has seen, needs its files.
+            self._written.clear()
         if keeper.asked:
             self._close(self._words("stopped.served" if served else "stopped.before", time=served))
             return (EXIT_FINE if served else EXIT_STOPPED), tried
@@ -173,7 +177,10 @@ class Runs:
             tried = replace(tried, result=Result.FAULTY, reason=fault)
         elif ended.state is not State.FAILED:
             tried = replace(tried, reason=keeper.reason)
-        return None, self._plans.judged(tried, ended)
+        try:
+            return None, self._plans.judged(tried, ended)
+        except UserError as error:
+            return None, replace(tried, reason=error.message)
 
     # ------------------------------------------------------------ what comes next
 
@@ -183,28 +190,31 @@ class Runs:
         if isinstance(move, Stop) and move.end is End.UNSAFE and self._asks:
             unsafe = move.unsafe
             move = next_move(self._tries, replace(self._limits, unsafe=True))
-        answer = self._plans.answer
-        assert answer is not None
-        self._hide = plan_redactor(answer, redact=not self._arguments.no_redact)
-        if answer.plan.steps or answer.plan.left:
-            self._canvas.blank()
-            redact = not self._arguments.no_redact
-            if self._arguments.tui:
-                print_plan(self._canvas.console, answer, self._lang, redact=redact, closes=False)
-            else:
-                print_changes(self._canvas.console, answer, self._lang, redact=redact)
+        if self._tries[-1].proposed is not None and self._plans.answer is not None:
+            self._show(self._plans.answer)
         if isinstance(move, Stop):
             return move
         self._canvas.blank()
         told = ", ".join(change_text(change, self._lang) for change in move.changes)
         if move.bisected is not None:
-            told += f" ({words(self._lang, 'bisected')})"
+            between = words(self._lang, "bisected")
+            told += f" ({between})"
         self._line(words(self._lang, "next", changes=told))
         if not self._asks:
             return move
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return Stop(End.REFUSED, None)
         return move if self._agrees(unsafe) else Stop(End.NOT_AGREED, self._tries[-1].reason)
+
+    def _show(self, answer: Answer) -> None:
+        """What is planned; in the app the diagnosis has gone from the screen."""
+        redact = not self._arguments.no_redact
+        self._hide = plan_redactor(answer, redact=redact)
+        if self._arguments.tui:
+            print_plan(self._canvas.console, answer, self._lang, redact=redact, closes=False)
+        elif answer.plan.steps or answer.plan.left:
+            self._canvas.blank()
+            print_changes(self._canvas.console, answer, self._lang, redact=redact)
 
     def _agrees(self, unsafe: tuple[Step, ...]) -> bool:
         what = texts.unsafe(unsafe).in_language(self._lang)

@@ -78,7 +78,11 @@ class ProcessPlans:
         return command_words(self._document.edited(changes, self._flags).text)
 
     def judged(self, tried: Try, verdict: Verdict) -> Try:
-        """A failed start with the plan that follows from it."""
+        """A failed start with the plan that follows from it.
+
+        Raises:
+            UserError: none can be made.
+        """
         tried_document: Document | None = self._document
         if self._document is not None and tried.changes:
             tried_document = Amended(self._document, tried.changes, self._flags)

@@ -37,6 +37,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "多少秒内必须就绪；默认只要有进展就一直等待",
     ),
     "tui": ("in the app instead of line by line", "用界面而不是逐行显示"),
+    "usage": ("sgdoctor run [OPTION ...] -- PROGRAM [ARGUMENT ...]", "sgdoctor run [选项 ...] -- 程序 [参数 ...]"),
     "usage.program": (
         "name the command: sgdoctor run -- python -m sglang.launch_server --model-path ...",
         "请给出命令：sgdoctor run -- python -m sglang.launch_server --model-path ...",
@@ -132,7 +133,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "{name} does not run. {why} More: --max-attempts",
         "{name} 未在运行。{why}可用 --max-attempts 增加次数",
     ),
-    "end.refused": ("{name} does not run: not started again: {why}", "{name} 未在运行，未再次启动：{why}"),
+    "end.refused": ("{name} does not run and was not started again: {why}", "{name} 未在运行，未再次启动：{why}"),
     "end.not-agreed": ("{name} does not run. {why}", "{name} 未在运行。{why}"),
     "end.nobody": (
         "{name} does not run. {why} Start it again by itself: --yes, --heal",

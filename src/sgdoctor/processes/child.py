@@ -121,7 +121,7 @@ class Child:
             self._tell(self._next.pop(0)[1])
         if self._stuck is not None and now > self._stuck and not self.over:
             # A process in an uninterruptible call of a driver: nobody can end it, and nobody should wait for it.
-            self._finish()
+            self._let_go()
 
     def close(self) -> None:
         """End it if it runs, and wait for that."""
@@ -165,7 +165,7 @@ class Child:
         word, _, number = said.decode().partition(" ")
         if word == "began":
             return int(number)
-        self._finish()
+        self._end_guard()
         os.close(self.output)
         reason = os.strerror(int(number)) if word == "failed" else "?"
         raise UserError(f"{words[0]}: cannot be run: {reason}", f"{words[0]}：无法运行：{reason}")
@@ -189,18 +189,20 @@ class Child:
             elif word == "left":
                 self.left = int(number)
         if gone:
-            self._finish()
+            self._end_guard()
 
-    def _finish(self) -> None:
+    def _end_guard(self) -> None:
+        """The guard has nothing more to say."""
+        self._let_go()
+        if self._guard.wait() != 0 and self.code is None:
+            # Somebody killed the guard, and with it went the engine.
+            self.code = -signal.SIGKILL
+
+    def _let_go(self) -> None:
         self.over = True
         for descriptor in (self._control, self._status):
             os.close(descriptor)
         self._control = self._status = -1
-        if self.code is None and self._stuck is None and self._guard.wait() != 0:
-            # Somebody killed the guard, and with it went the engine.
-            self.code = -signal.SIGKILL
-        with suppress(subprocess.TimeoutExpired):
-            self._guard.wait(0 if self._stuck is not None else None)
 
 
 def _widen(pipe: int) -> None:

@@ -30,7 +30,7 @@ _NANO: Final = 10**9
 
 
 class ProcessFeed:
-    """Starts an engine and gives what it prints. Closing it ends the engine.
+    """Starts an engine and gives what it prints. Closing it ends the engine, at once unless it is stopping already.
 
     Args:
         name: of the server.
@@ -117,7 +117,8 @@ class ProcessFeed:
     def close(self) -> None:
         """End the engine if it still runs, with everything below it."""
         self._closed.set()
-        self.child.kill()
+        if not self.child.stopping:
+            self.child.kill()
         self._thread.join()
 
     # ------------------------------------------------------------ the thread

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+_LOG: Final = Path("/dev/kmsg")
 _CGROUPS: Final = Path("/sys/fs/cgroup")
 _KILLS: Final = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
 # mm/oom_kill.c: "oom-kill:constraint=...,task=python3,pid=4711,uid=0" and "Out of memory: Killed process 4711 (...)"
@@ -14,14 +15,19 @@ _RECORD: Final = 8192
 
 
 class MemoryKills:
-    """Looks from the moment that it is made; few users can read the kernel log, all the counters of a cgroup."""
+    """Looks from the moment that it is made; few users can read the kernel log, all the counters of a cgroup.
 
-    def __init__(self) -> None:
-        self._counter = _counter()
+    Args:
+        log: of the kernel.
+        counter: file of the cgroup; None for that of this process.
+    """
+
+    def __init__(self, log: Path = _LOG, counter: Path | None = None) -> None:
+        self._counter = counter or _own_counter()
         self._before = _count(self._counter)
         self._log = -1
         with suppress(OSError):
-            self._log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            self._log = os.open(log, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             os.lseek(self._log, 0, os.SEEK_END)
 
     def hit(self, pids: frozenset[int]) -> bool:
@@ -45,12 +51,13 @@ class MemoryKills:
                 continue
             except OSError:
                 break
-            if match := _KILLED.search(record):
-                found.add(int(match[1] or match[2]))
+            if not record:
+                break
+            found.update(int(match[1] or match[2]) for match in _KILLED.finditer(record))
         return found
 
 
-def _counter() -> Path | None:
+def _own_counter() -> Path | None:
     """The file that counts such kills in the cgroup of this process; None where there is none."""
     with suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():

@@ -100,3 +100,163 @@ def test_crash_plan_relaunch_and_back(
     screen.escape("sgl is at launch 0 again")
     screen.press("q")
     assert screen.ended() == 3
+
+
+# ---------------------------------------------------------------- in the middle
+
+
+SLOW = {"STANDIN_PACE": "20"}
+
+
+def open_journals(environment: dict[str, str]) -> list[str]:
+    root = Path(environment["XDG_STATE_HOME"]) / "sgdoctor"
+    return [f"{one.progress[-1].step} {one.progress[-1].state}" for one in journals(root=root) if one.outcome is None]
+
+
+def begin_slow_relaunch(screen: Screen, watch: str) -> int:
+    """Bring the app to where it waits for the new server; the process id of the app."""
+    screen.run(watch)
+    screen.until("✖ FAILED", "Plan (f)", limit=LIMIT_S)
+    screen.press("r")
+    screen.until("Please confirm", f"Relaunch {NAME} (")
+    screen.press("y")
+    screen.until("▶ wait until it serves", "▶ STARTING", limit=LIMIT_S)
+    found = subprocess.run(
+        ["pgrep", "-P", screen.ask("pane_pid"), "-f", "sgdoctor"], capture_output=True, text=True, check=True
+    )
+    return int(found.stdout.split()[0])
+
+
+def test_a_terminal_that_is_closed_does_not_leave_the_server_down(
+    environment: dict[str, str], start: Start, watch: str, docker_client: docker.DockerClient
+) -> None:
+    crashed = start(LOW, **SLOW)
+    with Screen((120, 40), environment) as closed:
+        pid = begin_slow_relaunch(closed, watch)
+    # The terminal is gone, and with it the app; the relaunch goes on.
+    with Screen((120, 40), environment) as screen:
+        screen.run(watch)
+        screen.until(f"is being relaunched at this moment by process {pid}")
+        screen.press("u")
+        screen.until("is being relaunched at this moment", lambda text: "Please confirm" not in text)
+        os.kill(pid, signal.SIGKILL)
+        screen.press("q")
+        screen.ended()
+        assert ["ready begun"] == open_journals(environment)
+
+        screen.run(watch)
+        screen.until("! a relaunch of sgl was cut off", "at: wait until it serves")
+        screen.press("r")
+        screen.until("Go on with the relaunch of sgl")
+        screen.press("y")
+        screen.until("✔ sgl serves with the new launch", limit=LIMIT_S)
+        screen.escape("serves with the new launch")
+        screen.until("✔ READY", lambda text: "cut off" not in text)
+        screen.press("q")
+        assert screen.ended() == 0
+    assert [] == open_journals(environment)
+    assert crashed.id != docker_client.containers.get(NAME).id
+
+
+def test_killed_in_the_middle_and_undone(
+    environment: dict[str, str], start: Start, watch: str, docker_client: docker.DockerClient
+) -> None:
+    crashed = start(LOW, **SLOW)
+    with Screen((120, 40), environment) as screen:
+        pid = begin_slow_relaunch(screen, watch)
+        os.kill(pid, signal.SIGKILL)
+        screen.until("code:137")
+    with Screen((120, 40), environment) as screen:
+        screen.run(watch)
+        screen.until("! a relaunch of sgl was cut off")
+        screen.press("f")
+        screen.until("Relaunch sgl (", "What it means")
+        screen.escape("What it means")
+        screen.press("u")
+        screen.until("Undo the relaunch of sgl that was cut off at: wait until it serves?")
+        screen.press("y")
+        screen.until("✔ sgl: the relaunch was undone; everything is as before.", limit=LIMIT_S)
+        screen.escape("everything is as before")
+        screen.press("q")
+        screen.ended()
+    assert [] == open_journals(environment)
+    assert crashed.id == docker_client.containers.get(NAME).id
+
+
+def test_stopped_in_the_middle_it_goes_back(
+    screen: Screen, start: Start, watch: str, docker_client: docker.DockerClient
+) -> None:
+    crashed = start(LOW, **SLOW)
+    begin_slow_relaunch(screen, watch)
+    # Esc hides the steps; the line above the panes stays, and quitting asks.
+    screen.escape("▶ wait until it serves")
+    screen.until("▶ Relaunching sgl", "wait until it serves")
+    screen.press("q")
+    screen.until("Stop and go back to what sgl was?")
+    screen.press("n")
+    screen.until(lambda text: "Please confirm" not in text)
+    screen.press("f")
+    screen.until("✔ start the new server")
+    screen.press("c")
+    screen.until("Stop and go back to what sgl was?")
+    screen.press("y")
+    screen.until("sgl: stopped by you; everything is as before.", limit=LIMIT_S)
+    screen.escape("stopped by you")
+    screen.press("q")
+    screen.ended()
+    assert crashed.id == docker_client.containers.get(NAME).id
+
+
+def test_read_only_acts_on_nothing(
+    screen: Screen, start: Start, watch: str, docker_client: docker.DockerClient
+) -> None:
+    crashed = start(LOW)
+    screen.run(f"{watch} --read-only")
+    screen.until("✖ FAILED", "Plan (f)", limit=LIMIT_S)
+    for key in ("r", "u", "h"):
+        screen.press(key)
+        screen.until("Read-only: nothing is changed here.")
+    screen.press("f")
+    screen.until("What it means", "[x] Set")
+    screen.press("Enter")
+    screen.wait(0.5)
+    screen.until(lambda text: "Please confirm" not in text)
+    screen.escape("What it means")
+    screen.press("q")
+    screen.ended()
+    assert [crashed.id] == [one.id for one in docker_client.containers.list(all=True)]
+
+
+# ---------------------------------------------------------------- healing, checking
+
+
+def test_heal_ends_on_a_verified_server(
+    screen: Screen, start: Start, watch: str, docker_client: docker.DockerClient
+) -> None:
+    start(LOW)
+    screen.run(watch)
+    screen.until("✖ FAILED", limit=LIMIT_S)
+    screen.press("h")
+    screen.until("Heal sgl (", "Up to 3 relaunches", "-   --mem-fraction-static 0.88")
+    screen.press("y")
+    screen.until("Relaunch 1 of at most 3: --mem-fraction-static", limit=LIMIT_S)
+    screen.until("✔ sgl is healed after", "its answers were checked", "Enter shows the report", limit=LIMIT_S)
+    screen.press("Enter")
+    screen.until("Report: sgl", "What was tried", "As it was found: failed", "ready and verified")
+    screen.escape("What was tried")
+    screen.escape("Enter shows the report")
+    screen.until("✔ READY")
+    screen.press("q")
+    assert screen.ended() == 0
+    assert LOW != fraction_of(docker_client)
+
+
+def test_a_container_that_was_never_started_is_checked(screen: Screen, start: Start, watch: str) -> None:
+    start(LOW, runs=False)
+    screen.run(watch)
+    screen.until("never started", "p checks its launch first")
+    screen.press("p")
+    screen.until("Preflight: sgl", "Command", limit=LIMIT_S)
+    screen.escape("Preflight: sgl")
+    screen.press("q")
+    screen.ended()

@@ -127,7 +127,6 @@ class SgdoctorApp(Curing):
             self.say(tell(self.view.lang, "no_theme", name=printable(self._no_theme)), severity="warning")
         for note in self.options.notes:
             self.say(printable(note))
-        self.look_for_unfinished()
         self.session.start(self.take_snapshot, self.take_failure)
         if self._sampler is not None:
             self._sampler.start()
@@ -217,7 +216,7 @@ class SgdoctorApp(Curing):
         self.draw(replace(self.view, snapshot=snapshot, reading=reading, history=history, failures=self._failures))
         self.main.log_pane.wake()
         if snapshot is not None:
-            self.foresee(snapshot)
+            self.attend(snapshot)
         if self.options.until_ready:
             self._leave_when_decided()
 

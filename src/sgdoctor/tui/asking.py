@@ -21,6 +21,7 @@ Answer = TypeVar("Answer")
 
 _LONG_SECONDS: Final = 1.0
 """An answer that takes longer than this is said to be on its way."""
+_AGAIN_SECONDS: Final = 3.0
 _FORESEEN: Final = frozenset({State.FAILED, State.DEGRADED})
 
 
@@ -31,6 +32,7 @@ class Asking(Actions):
         super().__init__(*arguments, **options)
         self._asks = False
         self._forecast_of: tuple[object, ...] = ()
+        self._looked_for = ""
 
     @property
     def doctor(self) -> Doctor | None:
@@ -92,7 +94,14 @@ class Asking(Actions):
 
     # ------------------------------------------------------------ what nobody asked for
 
-    def foresee(self, snapshot: Snapshot) -> None:
+    def attend(self, snapshot: Snapshot) -> None:
+        """Find out what belongs to a moment: cut off relaunches of its container, the plan against its failure."""
+        if snapshot.subject.name != self._looked_for:
+            self._looked_for = snapshot.subject.name
+            self.look_for_unfinished()
+        self._foresee(snapshot)
+
+    def _foresee(self, snapshot: Snapshot) -> None:
         """Find out what the plan against a failure comes to; once for each failure."""
         verdict, doctor = snapshot.verdict, self.doctor
         if doctor is None or verdict.state not in _FORESEEN or not verdict.diagnoses:
@@ -116,4 +125,10 @@ class Asking(Actions):
     def look_for_unfinished(self) -> None:
         """Find out whether a relaunch of this container was cut off, or goes on elsewhere."""
         if self.doctor is not None:
-            self.ask_quietly(self.doctor.unfinished, lambda found: self.draw(replace(self.view, unfinished=found)))
+            self.ask_quietly(self.doctor.unfinished, self._take_unfinished)
+
+    def _take_unfinished(self, found: Text | None) -> None:
+        self.draw(replace(self.view, unfinished=found))
+        if found is not None:
+            # Somebody else may be at work on it, or put it right.
+            self.set_timer(_AGAIN_SECONDS, self.look_for_unfinished)

@@ -143,7 +143,6 @@ class View:
             and bool(snapshot.subject.id)
             and snapshot.link is Link.WAITING
             and not snapshot.lines
-            and not snapshot.attempts
         )
 
     @property

@@ -140,6 +140,8 @@ class ContainerFeed:
             case LinesLost():
                 return [Output(PREFIX + self._said(record.message) + b"\n", added=True)]
             case Waiting():
+                if record.reason is WaitReason.NOT_STARTED:
+                    self._container = self._follower.container
                 return [Standing(Link.WAITING, record.message, final=record.reason in _OVER)]
 
     def _said(self, message: Text) -> bytes:

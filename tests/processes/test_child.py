@@ -144,7 +144,12 @@ def test_processes_that_it_leaves_behind_are_ended(script: Script, tmp_path: Pat
     wait = "while not os.path.exists(here + '/stray'): time.sleep(0.01)\n"
     with running(script(STRAY + wait + "sys.exit(3)\n")) as child:
         stray = pid_in(tmp_path / "stray")
-        until(lambda: child.attend() or child.code is not None, "it does not end")
+
+        def first_ended() -> bool:
+            child.attend()
+            return child.code is not None
+
+        until(first_ended, "it does not end")
         lives = alive(stray)
         child.kill()
 
@@ -215,6 +220,20 @@ def test_the_program_is_looked_for_before(tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError, match=message):
             program_of(words)
+
+
+def test_what_cannot_be_ended_is_not_waited_for(script: Script) -> None:
+    with running(script(READY + SLEEPS), Patience(kill=0.1)) as child:
+        printed(child, b"ready")
+        # As good as a process that hangs in the kernel: nobody says that it has ended.
+        os.kill(child._guard.pid, signal.SIGSTOP)
+        child.kill()
+        code = ended(child)
+        os.kill(child._guard.pid, signal.SIGCONT)
+        child._guard.wait(20)
+
+    assert code is None
+    assert child.stuck
 
 
 def test_descriptors_are_not_passed_on(script: Script) -> None:

@@ -126,6 +126,9 @@ class Runs:
                 record.end(self._outcome(keeper, ended), _phases(ended))
         finally:
             feed.close()
+        if feed.child.stuck:
+            self._close(self._words("stuck", pid=str(feed.child.pid)))
+            return EXIT_UNDETERMINED, tried
         return self._came_of(tried, keeper, ended)
 
     def _follow(self, feed: ProcessFeed, keeper: Keeper) -> Verdict:

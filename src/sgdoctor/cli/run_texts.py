@@ -92,6 +92,13 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "try": ("Start {number}", "第 {number} 次启动"),
     # The last line
+    "stuck": (
+        (
+            "{name}: process {pid}, or one below it, cannot be ended: it hangs in the kernel, mostly in the driver of "
+            "the GPU, and may hold GPU memory. Nothing is started again."
+        ),
+        ("{name}：进程 {pid} 或其子进程无法结束：它卡在内核中，多半是 GPU 驱动，可能仍占用显存。不再启动。"),
+    ),
     "stopped.served": ("{name}: stopped by you; it served for {time}.", "{name}：已被你停止；提供服务 {time}。"),
     "stopped.before": ("{name}: stopped by you before it served.", "{name}：就绪前已被你停止。"),
     "ended": (

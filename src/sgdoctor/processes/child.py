@@ -15,7 +15,6 @@ from typing import Final
 from sgdoctor.errors import UserError
 from sgdoctor.processes import guard
 
-_STUCK_SECONDS: Final = 10.0
 _LAST_WISH: Final = 3
 _PIPE_BYTES: Final = 1 << 20
 
@@ -28,11 +27,13 @@ class Patience:
         interrupt: after SIGINT.
         terminate: after SIGTERM.
         hurried: after SIGTERM, where the user has asked twice.
+        kill: after SIGKILL; then nobody can end it.
     """
 
     interrupt: float = 15.0
     terminate: float = 10.0
     hurried: float = 3.0
+    kill: float = 10.0
 
 
 class Child:
@@ -50,6 +51,7 @@ class Child:
         left: how many processes it left behind when it ended.
         over: whether no process of it is left, or none that can be ended.
         killed: whether it had to be killed because it did not stop.
+        stuck: whether a process of it cannot be ended: it hangs in the kernel, and may hold the GPU.
 
     Raises:
         UserError: the command cannot be run.
@@ -59,12 +61,12 @@ class Child:
         self.code: int | None = None
         self.left = 0
         self.over = False
-        self.killed = False
+        self.killed = self.stuck = False
         self._patience = patience or Patience()
         self._wishes = 0
         self._heard = 0
         self._next: list[tuple[float, str]] = []
-        self._stuck: float | None = None
+        self._given_up: float | None = None
         self._told = b""
         control, self._control = os.pipe()
         self._status, status = os.pipe()
@@ -119,8 +121,9 @@ class Child:
             self._next = self._escalation(now)
         while self._next and self._next[0][0] <= now:
             self._tell(self._next.pop(0)[1])
-        if self._stuck is not None and now > self._stuck and not self.over:
-            # A process in an uninterruptible call of a driver: nobody can end it, and nobody should wait for it.
+        if self._given_up is not None and now > self._given_up and not self.over:
+            # In an uninterruptible call of a driver, mostly: nobody should wait for it.
+            self.stuck = True
             self._let_go()
 
     def close(self) -> None:
@@ -146,7 +149,7 @@ class Child:
 
     def _tell(self, command: str) -> None:
         if command == "K":
-            self._stuck = time.monotonic() + _STUCK_SECONDS
+            self._given_up = time.monotonic() + self._patience.kill
             self.killed = self.code is None
         with suppress(BrokenPipeError):
             os.write(self._control, command.encode())

@@ -164,7 +164,7 @@ class Live:
         self._split_for = state
         events = [*intake.events, *open_events]
         slices = SGLANG.split_attempts(events)
-        earlier = []
+        earlier: list[AttemptSummary] = []
         for index, part in enumerate(slices[:-1]):
             end = events[slices[index + 1].start].first - 1
             unready = _unready(*self._over, *earlier)

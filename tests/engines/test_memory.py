@@ -1,5 +1,6 @@
 """What is advised about memory follows from the figures of the log and never starves the pools."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +10,10 @@ from hypothesis import strategies as st
 
 from sgdoctor.engines.sglang import SGLANG
 from sgdoctor.engines.sglang.memory import derived
+from sgdoctor.engines.sglang.memory.logged import start_of
+from sgdoctor.engines.sglang.memory.predict import predict
 from sgdoctor.logs.event import Event
+from tests.engines.conftest import events_in
 
 Real = Callable[[str], Sequence[Event]]
 
@@ -100,3 +104,26 @@ def test_a_hybrid_model_needs_both_minima() -> None:
 )
 def test_half_of_a_chunk(chunk: Any, half: int | None) -> None:
     assert half == derived.chunk_half(chunk)
+
+
+@pytest.mark.parametrize(
+    ("printed", "instead"),
+    [
+        (rb"mem_fraction_static=[\d.]+", b"mem_fraction_static='0.8; rm -rf /'"),
+        (rb"mem_fraction_static=[\d.]+", b"mem_fraction_static=nan"),
+        (rb"mem_fraction_static=[\d.]+", b"mem_fraction_static=1e999"),
+        (rb"avail mem=[\d.]+", b"avail mem=1" + b"0" * 400),
+        (rb"mamba_full_memory_ratio=[\d.]+", b"mamba_full_memory_ratio=-1"),
+        (rb"max_running_requests=\w+", b"max_running_requests='many'"),
+    ],
+)
+@pytest.mark.parametrize("name", ["article27-mfs-0.80", "oom-runtime"])
+def test_numbers_that_no_engine_prints(
+    name: str, printed: bytes, instead: bytes, real_bytes: Callable[[str], bytes]
+) -> None:
+    reading = SGLANG.read(events_in(re.sub(printed, instead, real_bytes(name))))
+    start = start_of(reading.facts)
+
+    fraction = reading.facts.get("solver.fraction")
+    assert fraction is None or 0 < fraction.value < 1
+    assert start is None or predict(start).fraction < 1

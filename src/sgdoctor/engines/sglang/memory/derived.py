@@ -12,6 +12,7 @@ from sgdoctor.engines.sglang.memory.pools import (
     SPECULATIVE_REQUESTS,
     Sizing,
     StateAsk,
+    printed_number,
     rest_for_pools,
     sizing_of,
     slots_per_request,
@@ -103,27 +104,32 @@ def figures(value: Callable[[str], Any], *, slots_from_pool: bool, high: str | N
         slots_from_pool: whether the slots were allocated (their sizes are known) rather than refused.
         high: newest version that the log can be of; None if open.
     """
-    slots, needed = value("state_slots"), value("state_slots_needed")
-    slot_gib = value("state_slot_mib") / 1024 if value("state_slot_mib") else None
-    conv, ssm = value("conv_state_gib"), value("ssm_state_gib")
+
+    def number(name: str) -> Any:
+        return printed_number(value(name))
+
+    slots, needed = number("state_slots"), number("state_slots_needed")
+    slot_mib = number("state_slot_mib")
+    slot_gib = slot_mib / 1024 if slot_mib else None
+    conv, ssm = number("conv_state_gib"), number("ssm_state_gib")
     if slot_gib is None and slots_from_pool and slots and slots > 0 and conv is not None and ssm is not None:
         # The pool holds one slot more than it counts.
         slot_gib = (conv + ssm + 2 * _ROUNDING_GIB) / (slots + 1)
-    given = value("args.mamba_full_memory_ratio")
-    ratio = given if isinstance(given, int | float) else 0.9
-    fixed = slots_asked(value)
-    before = value("mem_before_weights_gib")
+    given = number("args.mamba_full_memory_ratio")
+    ratio = given if given is not None and given > 0 else 0.9
+    fixed = slots_asked(number)
+    before = number("mem_before_weights_gib")
     found = Figures(
         pre=None if before is None else before + BASELINE_GIB,
-        post=value("mem_after_weights_gib"),
-        fraction=value("fraction"),
+        post=number("mem_after_weights_gib"),
+        fraction=number("fraction"),
         slots=slots,
         state=None,
         ratio=ratio,
         needed=needed,
         fixed=fixed,
         sizing=sizing_of(high),
-        printed_rest=value("pools_rest_gib"),
+        printed_rest=number("pools_rest_gib"),
     )
     if not needed:
         return found
@@ -133,8 +139,8 @@ def figures(value: Callable[[str], Any], *, slots_from_pool: bool, high: str | N
         slot_gib = rest * ratio / (1 + ratio) / slots
     if slot_gib is None:
         return found
-    drafts = value("args.speculative_num_draft_tokens") if value("args.speculative_algorithm") else None
-    requests = value("args.max_running_requests")
+    drafts = number("args.speculative_num_draft_tokens") if value("args.speculative_algorithm") else None
+    requests = number("args.max_running_requests")
     ask = StateAsk(
         slot_gib,
         needed,
@@ -246,12 +252,16 @@ def fraction_lower(value: Callable[[str], Any], floor: float | None) -> float | 
     Returns:
         The fraction; None if the one in force or its floor is unknown, or where there is no room above the floor.
     """
-    fraction, pre = value("fraction"), value("mem_before_weights_gib")
-    if not isinstance(fraction, int | float) or floor is None or not pre or round(fraction - floor, 4) < 0.01:
+
+    def number(name: str) -> Any:
+        return printed_number(value(name))
+
+    fraction, pre = number("fraction"), number("mem_before_weights_gib")
+    if fraction is None or floor is None or not pre or round(fraction - floor, 4) < 0.01:
         return None
-    measured = (value(name) for name in ("available_gpu_mem_gib", "mem_after_graphs_gib", "mem_after_pools_gib"))
+    measured = (number(name) for name in ("available_gpu_mem_gib", "mem_after_graphs_gib", "mem_after_pools_gib"))
     left = next((free for free in measured if free is not None), pre * (1 - fraction))
-    return float(round(max(floor, lowered_fraction(fraction, pre, left, lacking_gib(value))), 2))
+    return float(round(max(floor, lowered_fraction(fraction, pre, left, lacking_gib(number))), 2))
 
 
 def chunk_half(chunk: Any) -> int | None:

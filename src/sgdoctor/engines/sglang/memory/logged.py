@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from sgdoctor.engines.base import Fact
 from sgdoctor.engines.sglang.memory.costs import Measured
 from sgdoctor.engines.sglang.memory.known import known_shapes
-from sgdoctor.engines.sglang.memory.pools import BASELINE_GIB, GIB, sizing_of
+from sgdoctor.engines.sglang.memory.pools import BASELINE_GIB, GIB, printed_number, sizing_of
 from sgdoctor.engines.sglang.memory.predict import Card, Start, cell_bytes, predict, state_ask
 from sgdoctor.engines.sglang.memory.settings import Settings, settings_of_arguments, settings_of_flags
 from sgdoctor.engines.sglang.memory.shape import AttentionShape, ModelShape, StateShape, shape_of
@@ -56,8 +56,8 @@ def start_of(
     """
 
     def value(name: str) -> Any:
-        fact = facts.get(name)
-        return None if fact is None else fact.value
+        found = fact.value if (fact := facts.get(name)) is not None else None
+        return printed_number(found) if isinstance(found, int | float) else found
 
     before = settings_of_arguments(lambda name: value(f"args.{name}"))
     if before.attention is None and isinstance(value("attention_backend"), str):
@@ -185,7 +185,7 @@ def _roundest(low: float, high: float) -> int:
 def _sized(value: Callable[[str], Any], start: Start, told: Told) -> Start | None:
     """The start with the memory of its card and its weights filled in, from whatever figures tell them."""
     free, post, rest = value("mem_before_weights_gib"), value("mem_after_weights_gib"), value("pools_rest_gib")
-    fraction = start.settings.fraction if start.settings.fraction is not None else value("fraction")
+    fraction = start.settings.fraction if start.settings.fraction is not None else printed_number(value("fraction"))
     weights = told.weights_gib
     if value("weights_gib") is not None:
         weights = value("weights_gib") + (value("draft_weights_gib") or 0.0)

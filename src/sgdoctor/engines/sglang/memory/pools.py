@@ -7,7 +7,7 @@ SGLang's logs is GiB.
 
 import math
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sgdoctor.engines.sglang.versions import version_key
 
@@ -21,6 +21,7 @@ BASELINE_GIB: Final = 0.07
 """The static share is one of what was free before "Load weight begin" by so much: srt/model_executor/model_runner.py
 takes its baseline at the end of the distributed set-up, 0.5.9 to 0.5.23; the size was seen in nine runs of 0.5.15."""
 
+_LARGEST: Final = 1e9
 _HUNDREDTHS: Final = 200
 """Fractions above 1 are tried as well: they say by how much a card is too small."""
 
@@ -87,6 +88,11 @@ class StateSplit(NamedTuple):
 
     slots: int
     kv_gib: float
+
+
+def printed_number(value: Any) -> Any:
+    """A number as an engine prints it; None for a text, and for what no card and no cache can hold."""
+    return value if isinstance(value, int | float) and -_LARGEST < value < _LARGEST else None
 
 
 def split_state(rest: float, ask: StateAsk, sizing: Sizing) -> StateSplit:

@@ -35,6 +35,10 @@ def free_port() -> str:
         return str(listener.getsockname()[1])
 
 
+def port_of(taken: socket.socket) -> list[str]:
+    return ["--port", str(taken.getsockname()[1])]
+
+
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The state folder."""
@@ -283,19 +287,33 @@ def test_a_prompt_that_ends_the_server_is_a_failed_start(state: Path, capsys: py
     assert [(1, "failed", "SGL415")] == endings(history(capsys))
 
 
+@pytest.mark.slow
 def test_a_port_that_is_held_does_not_hang(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with (
-        socket.create_server(("127.0.0.1", 0)) as taken,
-        Run([], [*FITS, "--port", str(taken.getsockname()[1])]) as run,
-    ):
-        run.printed("SGL022")
-        run.printed("does not end by itself")
-        run.send(signal.SIGINT).send(signal.SIGINT)
+    with socket.create_server(("127.0.0.1", 0)) as taken, Run([], [*FITS, *port_of(taken)]) as run:
         code = run.ended()
         engine = run.engine
 
-    assert code in (3, 130)
+    assert 3 == code
     assert not alive(engine)
+    assert "It has failed and does not end by itself; it is stopped." in run.text
+    assert [(1, "failed", "SGL022")] == endings(history(capsys))
+
+
+@pytest.mark.slow
+def test_a_server_that_is_dead_and_still_up_is_ended(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    port = free_port()
+    told = {"STANDIN_MODEL": "qwen3.6-35b-a3b", "STANDIN_LINGER": "3600"}
+    with Run([], [*FITS, "--dtype", "half", "--skip-server-warmup", "--port", port], **told) as run:
+        run.printed("ready ")
+        body = json.dumps({"messages": [{"role": "user", "content": "Hello."}]}).encode()
+        with pytest.raises(OSError):  # noqa: PT011 - whichever way nobody answers
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/chat/completions", body, timeout=1)
+        code = run.ended()
+        engine = run.engine
+
+    assert 3 == code
+    assert not alive(engine)
+    assert [(1, "failed", "SGL203")] == endings(history(capsys))
 
 
 def test_not_ready_in_time(state: Path) -> None:

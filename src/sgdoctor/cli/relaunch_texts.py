@@ -58,8 +58,11 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "good：上一次正常的启动（默认），original：所有重启之前的启动，或 history 中的编号",
     ),
     "history.about": (
-        "The launches that a container has had through relaunches: what changed, how it ended, how long it took.",
-        "容器经过重启的各次启动：改了什么、结果如何、用了多久。",
+        (
+            "The launches that a container has had through relaunches, or the starts of a server of `sgdoctor run`: "
+            "what changed, how it ended, how long it took."
+        ),
+        "容器经过重启的各次启动，或 `sgdoctor run` 的各次启动：改了什么、结果如何、用了多久。",
     ),
     "forget.about": (
         (

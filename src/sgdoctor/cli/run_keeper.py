@@ -144,14 +144,16 @@ class Keeper:
         if self.ready is None and limit is not None and now - self._began > limit:
             self._stop("ends.time", seconds=f"{limit:g}")
         elif state is State.FAILED and silent > _FAILED_SECONDS and not self._answers(snapshot.verdict):
-            self._stop("ends.failed")
+            # It would have ended by now if it still listened to anybody.
+            self._stop("ends.failed", urgent=True)
         elif state is State.STALLED and self._wishes.alone and now - self._since > _STALLED_SECONDS:
             self._stop("ends.stalled")
 
-    def _stop(self, key: str, **values: str) -> None:
+    def _stop(self, key: str, *, urgent: bool = False, **values: str) -> None:
         self.reason = Text(*(words(lang, key, **values) for lang in ("en", "zh")))
         self._tell(self.reason.in_language(self._lang))
-        self._feed.child.stop()
+        for _ in range(2 if urgent else 1):
+            self._feed.child.stop()
 
     def _answers(self, verdict: Verdict) -> bool:
         """Whether a server that has failed by its log answers all the same; one that never served is not asked.

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from sgdoctor.rules.base import RuleBase
 
 EXIT_STOPPED: Final = 130
-_EXIT_REFUSED: Final = 2
 _EXITS: Final = {End.UNDETERMINED: EXIT_UNDETERMINED, End.FAULTY: EXIT_UNDETERMINED}
 _LATE: Final = frozenset({PhaseName.SERVING, PhaseName.SHUTDOWN})
 _SERVES: Final = frozenset({State.HEALTHY, State.DEGRADED})

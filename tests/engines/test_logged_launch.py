@@ -118,3 +118,20 @@ def test_switch_that_is_off_against_its_default() -> None:
     launch = logged_launch({"dllm_fdfo": False}, "0.5.20").launch
 
     assert ("--no-dllm-fdfo",) == launch.argv[launch.flags_at :]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("port", "30000 -v /:/host"),
+        ("context_length", "0.9; id"),
+        ("cuda_graph_bs_decode", [1, "2; id"]),
+        ("cuda_graph_bs_decode", [1, "--trust-remote-code"]),
+        ("lora_paths", ["a=/a", "--trust-remote-code"]),
+        ("dtype", "--trust-remote-code"),
+    ],
+)
+def test_a_log_cannot_make_more_of_a_flag_than_one_value_of_its_kind(field: str, value: Any) -> None:
+    launch = logged_launch({"model_path": "/m", field: value}, "0.5.15").launch
+
+    assert ("--model-path", "/m") == launch.argv[launch.flags_at :]

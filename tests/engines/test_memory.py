@@ -115,9 +115,11 @@ def test_half_of_a_chunk(chunk: Any, half: int | None) -> None:
         (rb"avail mem=[\d.]+", b"avail mem=1" + b"0" * 400),
         (rb"mamba_full_memory_ratio=[\d.]+", b"mamba_full_memory_ratio=-1"),
         (rb"max_running_requests=\w+", b"max_running_requests='many'"),
+        (rb"conv_state size: [\d.]+GB, ssm_state size: [\d.]+", b"conv_state size: 0.00GB, ssm_state size: 0.00"),
+        (rb"K size: [\d.]+ GB, V size: [\d.]+", b"K size: 0.01 GB, V size: 0.00"),
     ],
 )
-@pytest.mark.parametrize("name", ["article27-mfs-0.80", "oom-runtime"])
+@pytest.mark.parametrize("name", ["article27-mfs-0.80", "oom-runtime", "boot-hybrid", "boot-dense"])
 def test_numbers_that_no_engine_prints(
     name: str, printed: bytes, instead: bytes, real_bytes: Callable[[str], bytes]
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.flag_edits import flag_edits, with_edits
+from sgdoctor.launch.flag_edits import flag_edits, is_flag, with_edits
 from sgdoctor.launch.model import Arity, Editable, Edited, EditState, FlagTable, Launch, Origin, Problem
 from sgdoctor.launch.render import command_line
 from sgdoctor.texts import Text
@@ -83,7 +83,9 @@ def open_server_args(
         if value == _HIDDEN:
             secrets.append(field.flag)
         else:
-            words += _typed(field.flag, value, flags)
+            typed = _typed(field.flag, value, flags)
+            # A log is text of others: a value of it must not become a flag.
+            words += typed if not any(map(is_flag, typed[1:])) else []
     problems = (_left_out(secrets),) if secrets else ()
     return ServerArgs(name, command_line(words, len(program)), _launch(words, len(program)), problems)
 
@@ -95,7 +97,7 @@ def _launch(words: Sequence[str], flags_at: int) -> Launch:
 def _same(value: Any, default: Any) -> bool:
     if isinstance(value, list | tuple | dict):
         # What is empty was not given; a tuple is printed where a list was typed.
-        return list(value) == list(default or ())
+        return list(value) == (list(default) if isinstance(default, list | tuple | dict) else [])
     return bool(value == default) and isinstance(value, bool) == isinstance(default, bool)
 
 

@@ -7,6 +7,7 @@ from sgdoctor.engines.sglang.flags.model import Option
 from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.launch.server_args import Field, ServerArgs, open_server_args
 
+_NUMBERS: Final = frozenset({"int", "float", "human_readable_int"})
 _PROGRAM: Final = ("python3", "-m", "sglang.launch_server")
 # What `ServerArgs.__post_init__` does where nothing was given (srt/server_args.py): copies of another field,
 _COPIES: Final = {"tokenizer_path": "model_path", "served_model_name": "model_path"}
@@ -31,8 +32,19 @@ def logged_launch(arguments: Mapping[str, Any], version: str | None = None, name
         name: of the log.
     """
     flags = schema(version)
-    given = {field: value for field, value in arguments.items() if not _filled_in(field, value, arguments)}
+    numbers = {option.dest for option in flags.options if option.type in _NUMBERS}
+    given = {
+        field: value
+        for field, value in arguments.items()
+        if not _filled_in(field, value, arguments) and not (field in numbers and _is_no_number(value))
+    }
     return open_server_args(given, _fields(flags.options), flags, _PROGRAM, name)
+
+
+def _is_no_number(value: Any) -> bool:
+    """Whether a text stands where the engine prints a number: a log is text of others."""
+    items = value if isinstance(value, list | tuple) else (value,)
+    return any(isinstance(item, str) and item != "***" for item in items)
 
 
 def _filled_in(field: str, value: Any, arguments: Mapping[str, Any]) -> bool:

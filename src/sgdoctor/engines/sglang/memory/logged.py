@@ -176,6 +176,8 @@ def _state(value: Callable[[str], Any], settings: Settings, kv_bytes: float, ver
 
 def _roundest(low: float, high: float) -> int:
     """The number between two bounds that the largest power of two divides: sizes are products of heads and widths."""
+    if low <= 0:  # printed as 0.00 or 0.01; a size that is too large errs on the safe side
+        return max(1, int(high))
     step = 1
     while -(-low // (step * 2)) * step * 2 <= high:
         step *= 2

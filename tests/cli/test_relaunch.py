@@ -119,6 +119,7 @@ def test_a_plan_from_a_file(tmp_path: Path) -> None:
     [
         ("{", "no plan of `sgdoctor fix"),
         ("[]", "no plan of `sgdoctor fix"),
+        pytest.param("[" * 100_000, "no plan of `sgdoctor fix", id="deep"),
         (plan_of([SET], COMMAND, schema=2), "no plan of `sgdoctor fix --format json`: schema 2"),
         (plan_of([SET | {"kind": "rm"}], COMMAND), "no plan of `sgdoctor fix --format json`: rm"),
         (plan_of([SET | {"value": 1}], COMMAND), "no plan of `sgdoctor fix"),

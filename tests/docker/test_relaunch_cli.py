@@ -106,6 +106,43 @@ def test_nobody_to_ask_and_nothing_to_change(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
+    "wish",
+    [("--set", "mem-fraction-static=0.92"), ("--unset", "tp"), ("--image", "v0.5.15")],
+    ids=["value", "absent", "image"],
+)
+def test_what_would_change_nothing_does_not_stop_a_server(bench: Bench, wish: tuple[str, str]) -> None:
+    old = bench.serve()
+
+    done = bench.run("relaunch", NAME, *wish, "--yes")
+
+    assert (2, "sgl: not relaunched: It has that launch already.") == (done.returncode, last(done.stdout))
+    assert (old, {NAME: "running"}) == (bench.identity(), bench.containers)
+
+
+def test_others_that_are_bound_to_the_old_container_are_named(bench: Bench) -> None:
+    old = bench.serve()
+    bench.client.containers.create(bench.image, SERVE, name="side", network_mode=f"container:{old}")
+    bench.client.containers.create(bench.image, SERVE, name="linked", links={NAME: "engine"})
+
+    code, data = bench.data("relaunch", NAME, "--set", BETTER, "--dry-run")
+
+    assert 0 == code
+    assert [
+        "The network of the old one, in which side lives: make that anew afterwards.",
+        "The link (--link) of linked, which stays with the old one: make that anew afterwards.",
+    ] == data["not_carried"][-2:]
+
+
+def test_no_name_is_nobodys(bench: Bench) -> None:
+    bench.serve()
+
+    done = bench.run("relaunch", "", "--set", BETTER, "--dry-run")
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "Containers: sgl" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("image", "code"), [("v9.9.9", 2), ("sglang-standin:v9.9.9", 2), ("v0.5.16", 0)], ids=["tag", "name", "there"]
 )
 def test_another_image_has_to_be_there(bench: Bench, image: str, code: int) -> None:

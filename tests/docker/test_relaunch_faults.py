@@ -15,9 +15,9 @@ import pytest
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.launch.change import Change
-from sgdoctor.relaunch.journal import journals
+from sgdoctor.relaunch.journal import Journal, journals
 from sgdoctor.relaunch.lock import locked
-from sgdoctor.relaunch.model import Ending, Outcome, Progress
+from sgdoctor.relaunch.model import Ending, Intent, Outcome, Progress
 from sgdoctor.relaunch.recovery import rollback
 from tests.docker import launches, relaunch_child
 from tests.docker.dockerd import PrivateDockerd
@@ -383,6 +383,63 @@ def test_paused_container_is_left_alone(stage: Stage) -> None:
     assert Ending.REFUSED is outcome.ending
     assert "docker unpause" in said(outcome)
     stage.assert_back(old)
+
+
+def test_paused_container_is_not_taken_back(stage: Stage) -> None:
+    stage.serve()
+    new = stage.relaunch().container
+    stage.client.containers.get(new).pause()
+
+    outcome = rolled_back(stage)
+    stage.client.containers.get(new).unpause()
+
+    assert Ending.REFUSED is outcome.ending
+    assert "docker unpause" in said(outcome)
+    assert {NAME: "running", f"{NAME}.sgd-old": "exited"} == stage.containers
+
+
+def test_kept_container_is_not_started_beside_the_one_that_took_its_place(stage: Stage) -> None:
+    stage.serve()
+    stage.relaunch()
+
+    outcome = stage.relaunch(stage.document(f"{NAME}.sgd-old"), changes=[Change("flag.set", "--dtype", "float16")])
+
+    assert Ending.REFUSED is outcome.ending
+    assert f"sgdoctor rollback {NAME})" in said(outcome)
+    assert {NAME: "running", f"{NAME}.sgd-old": "exited"} == stage.containers
+
+
+def test_journal_is_removed_by_somebody(stage: Stage) -> None:
+    old = stage.serve()
+
+    def remove() -> None:
+        journals(root=stage.root)[-1].discard()
+
+    outcome = stage.relaunch(watcher=at("stop done", remove))
+
+    assert (Ending.BACK, "") == (outcome.ending, outcome.journal)
+    assert "The journal cannot be written any more: No such file or directory." == said(outcome)
+    stage.assert_back(old)
+
+
+def test_new_one_is_renamed_by_somebody(stage: Stage) -> None:
+    stage.serve()
+
+    outcome = stage.relaunch(readiness=Told(meanwhile=lambda one: stage.client.containers.get(one).rename("other")))
+
+    assert Ending.DONE is outcome.ending
+    assert ["docker rename other sgl"] == [note.en.rpartition(": ")[2] for note in outcome.notes]
+
+
+def test_container_of_the_same_name_on_another_engine_has_its_own_way_back(stage: Stage) -> None:
+    old = stage.serve()
+    stage.relaunch()
+    elsewhere = Journal.begin(Intent(NAME, engine="elsewhere", old={"Id": "ab" * 32}), stage.root)
+    elsewhere.finish(Outcome(Ending.DONE, container="cd" * 32))
+
+    outcome = rolled_back(stage)
+
+    assert (Ending.DONE, old) == (outcome.ending, outcome.container)
 
 
 def test_command_that_is_not_there(stage: Stage) -> None:

@@ -102,6 +102,7 @@ def _engine_of(name: str) -> "Iterator[Client | None]":
 
 def _kept(client: "Client | None", name: str) -> _Kept:
     from sgdoctor.containers.spool import spooled
+    from sgdoctor.relaunch.engine import Engine
     from sgdoctor.relaunch.journal import journals
     from sgdoctor.relaunch.launching import ASIDE, BESIDE
     from sgdoctor.relaunch.model import Way
@@ -109,12 +110,20 @@ def _kept(client: "Client | None", name: str) -> _Kept:
     # Names that only a relaunch gives; numbers tell several apart.
     pattern = re.compile(rf"{re.escape(name)}(?:{re.escape(ASIDE)}|{re.escape(BESIDE)})(?:\.\d+)?")
     containers = client.containers() if client is not None else ()
+    engine = Engine(client).identity() if client is not None else ""
+
+    def is_ours(journal: "Journal") -> bool:
+        """Not of a container of the same name on another engine, which keeps its way back."""
+        if journal.intent.way is Way.PROCESS:
+            return True
+        return journal.outcome is not None and journal.intent.engine == engine
+
     found = [entry for entry in containers if pattern.fullmatch(entry.name)]
     return _Kept(
         containers=[entry for entry in found if not entry.running],
         running=[entry for entry in found if entry.running],
         logs=spooled(name=name),
-        journals=[one for one in journals(name) if one.outcome is not None or one.intent.way is Way.PROCESS],
+        journals=[one for one in journals(name) if is_ours(one)],
     )
 
 

@@ -22,8 +22,10 @@ from sgdoctor.launch.change import KINDS, Change
 from sgdoctor.launch.flag_edits import given_flags
 from sgdoctor.launch.inspection import Inspection
 from sgdoctor.redaction import HIDDEN
+from sgdoctor.relaunch import texts
 from sgdoctor.relaunch.compose import drift, open_service
-from sgdoctor.relaunch.launching import left_behind, refusal
+from sgdoctor.relaunch.dependents import dependents
+from sgdoctor.relaunch.launching import is_same, left_behind, refusal
 from sgdoctor.report.wording import change_text
 from sgdoctor.targets import AsDockerRun, open_target
 from sgdoctor.texts import Text
@@ -66,6 +68,7 @@ class Proposal:
         start: how long the new start takes.
         folder: that the files of the plan are written into.
         lost: paths in the container that a new one does not have.
+        dependents: what other containers lose, one line for each kind.
         refused: why it is not to be done; None if it may be.
     """
 
@@ -78,6 +81,7 @@ class Proposal:
     folder: Path
     lost: tuple[str, ...] = ()
     refused: Text | None = None
+    dependents: tuple[Text, ...] = ()
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -167,7 +171,8 @@ def proposal_of(
     if why is not None:
         return replace(proposal, refused=why)
     mounted = [str(mount.get("Destination")) for mount in inspection.data.get("Mounts") or ()]
-    return replace(proposal, lost=lost_paths(left_behind(client, identity), mounted))
+    others = () if proposal.through_compose else dependents(client, identity)
+    return replace(proposal, lost=lost_paths(left_behind(client, identity), mounted), dependents=others)
 
 
 def full_image(given: str, now: str) -> str:
@@ -203,7 +208,7 @@ def planned(file: str, inspection: Inspection) -> list[Change]:
         unknown = next((one.kind for one in changes if one.kind not in KINDS), None)
         if unknown is not None or not all(one.value is None or isinstance(one.value, str) for one in changes):
             raise ValueError(unknown or "value")  # noqa: TRY301
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         why = f"{type(error).__name__} {error}" if isinstance(error, LookupError) else str(error)
         raise _error("plan.unreadable", file=file, why=why) from None
     if any(HIDDEN in (one.value or "") for one in changes):
@@ -236,7 +241,11 @@ def _refused(client: Client, proposal: Proposal, *, accept_drift: bool) -> Text 
         except UserError as error:
             return error.message
         return None if found is None else Text(f"{found.en} (--accept-drift)", f"{found.zh}（--accept-drift）")
-    return _no_place(proposal) or _missing(client, proposal)
+    if why := _no_place(proposal) or _missing(client, proposal):
+        return why
+    # The files of a plan may be new where the container that reads them is not.
+    same = not plan.files and is_same(client, inspection, plan.changes, proposal.answer.flags)
+    return texts.SAME if same else None
 
 
 def _no_place(proposal: Proposal) -> Text | None:

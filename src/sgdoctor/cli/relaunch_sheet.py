@@ -102,7 +102,7 @@ def not_carried(proposal: Proposal, lang: str) -> list[str]:
         found.append(words(lang, "not_carried.compose"))
     elif proposal.removes_itself:
         found.append(words(lang, "not_carried.removes_itself"))
-    return found
+    return [*found, *(text.in_language(lang) for text in proposal.dependents)]
 
 
 def as_proposal_data(proposal: Proposal, lang: str, *, redact: bool) -> dict[str, Any]:

@@ -88,13 +88,14 @@ def _go_back(client: "Client", given: str, to: "To", *, base: "RuleBase", show: 
     from sgdoctor.cli.history_rows import command_diff
     from sgdoctor.cli.relaunch_run import Errand
     from sgdoctor.containers.find import find
+    from sgdoctor.relaunch.engine import Engine
     from sgdoctor.relaunch.model import Way
     from sgdoctor.relaunch.recovery import rollback, wanted_launch
     from sgdoctor.report.plan_redact import hidden_words
 
     lang, look = show.lang, find(client, given)
     name = look.container.name
-    current, wanted = wanted_launch(name, to)
+    current, wanted = wanted_launch(name, to, engine=Engine(client).identity())
     diff = command_diff(hidden_words(current.command, show.hide), hidden_words(wanted.command, show.hide))
     lines = diff or [Styled(words(lang, "rollback.same"))]
     if wanted.way is Way.COMPOSE:

@@ -1,5 +1,6 @@
 """Relaunching a container with changes: what must be true before anything is touched, and then the transaction."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ BESIDE: Final = ".sgd-new"
 ASIDE: Final = ".sgd-old"
 """Behind the name of an old container that is kept."""
 
+_KEPT: Final = re.compile(rf"(.+?)(?:{re.escape(ASIDE)}|{re.escape(BESIDE)})(?:\.\d+)?")
 _SWARM: Final = "com.docker.swarm.service.name"
 _KUBERNETES: Final = "io.kubernetes.pod.name"
 
@@ -65,7 +67,26 @@ def _untouchable(client: Client, document: Inspection) -> Text | None:
         return texts.managed("Swarm")
     if labels.get(_KUBERNETES):
         return texts.managed("Kubernetes")
+    if kept := _KEPT.fullmatch(document.name):
+        return texts.kept(document.name, kept[1])
     return {"paused": texts.PAUSED, "removing": texts.GOING, "dead": texts.GOING}.get(str(status))
+
+
+def is_same(client: Client, document: Inspection, changes: Sequence[Change], flags: FlagTable) -> bool:
+    """Whether a container with ``changes`` would be as this one is.
+
+    Args:
+        client: of its engine.
+        document: the container.
+        changes: of the plan.
+        flags: of the engine's version.
+
+    Raises:
+        UserError: the engine's flags cannot be edited safely, or the container engine does not answer.
+    """
+    asked, now = (dict(document.body(one, flags)[0].body) for one in (changes, ()))
+    images = [client.image_data(str(body.pop("Image", ""))) or {} for body in (asked, now)]
+    return asked == now and images[0].get("Id") == images[1].get("Id")
 
 
 def left_behind(client: Client, container: str) -> list[str]:
@@ -195,6 +216,8 @@ def _intent(engine: Engine, document: Inspection, made: CreateBody, adopt: str, 
     old = engine.inspect(str(document.data["Id"]))
     if old is None:
         raise _refuse(texts.old_gone(name))
+    if mapping(old.get("State")).get("Status") == "paused":
+        raise _refuse(texts.PAUSED)
     if changed := same_settings(document.data, old):
         raise _refuse(texts.changed_meanwhile(name, changed))
     original, _ = document.body((), _NO_FLAGS)

@@ -134,13 +134,14 @@ def rollback(
             root=root,
         )
     document = container_document(client, container)
-    current, wanted = _wanted(document.name, to, root)
-    _same_engine(Engine(client), wanted.journal)
+    engine = Engine(client)
+    current, wanted = _wanted(document.name, to, root, engine.identity())
+    _same_engine(engine, wanted.journal)
     if current.attempt.way is Way.COMPOSE:
         return return_service(
             client,
             document,
-            _edits_since(wanted, _launches(document.name, root)),
+            _edits_since(wanted, _launches(document.name, root, engine.identity())),
             accept_drift=accept_drift,
             readiness=readiness,
             patience=patience,
@@ -178,18 +179,22 @@ def history(container: str, root: Path | None = None) -> tuple[Attempt, ...]:
     return tuple(one.attempt for one in _launches(container, root))
 
 
-def wanted_launch(container: str, to: To, root: Path | None = None) -> tuple[Attempt, Attempt]:
+def wanted_launch(
+    container: str, to: To, root: Path | None = None, *, engine: str | None = None
+) -> tuple[Attempt, Attempt]:
     """The launch that a container is at by what the journals say, and the one that ``rollback`` would go back to.
 
     Args:
         container: name.
         to: as of ``rollback``.
         root: stands for the state folder of sgdoctor.
+        engine: id of the one that the container is on, as another may have one of the same name; None if it does not
+            matter.
 
     Raises:
         UserError: there is no such launch, or it is the one that the container is at.
     """
-    current, wanted = _wanted(container, to, root)
+    current, wanted = _wanted(container, to, root, engine)
     return current.attempt, wanted.attempt
 
 
@@ -202,10 +207,12 @@ class _Launched:
     journal: Journal
 
 
-def _launches(container: str, root: Path | None) -> list[_Launched]:
+def _launches(container: str, root: Path | None, engine: str | None = None) -> list[_Launched]:
     found: list[_Launched] = []
     holds = 0
     for journal in journals(container, root):
+        if engine not in (None, journal.intent.engine):
+            continue
         outcome, intent = journal.outcome, journal.intent
         if outcome is not None and outcome.ending is Ending.REFUSED:
             continue
@@ -281,13 +288,14 @@ def _request(
     return CreateBody({**body, "HostConfig": host}, connects, platform)
 
 
-def _wanted(container: str, to: To, root: Path | None) -> tuple[_Launched, _Launched]:
+def _wanted(container: str, to: To, root: Path | None, engine: str | None) -> tuple[_Launched, _Launched]:
     """The launch that a container is at, and the one that is meant.
 
     Raises:
         UserError: there is none, or it is the same.
     """
-    launches = _launches(container, root)
+    # Those of another engine say at least where the container was relaunched.
+    launches = _launches(container, root, engine) or _launches(container, root)
     current = next((one for one in launches if one.attempt.current), None)
     if current is None:
         raise _unknown(container)

@@ -184,6 +184,9 @@ class Steps(ABC):
     def _finish(self, outcome: Outcome) -> Outcome:
         try:
             self._journal.finish(outcome)
+        except FileNotFoundError:
+            # Somebody removed it: nothing is open, and nothing is left to go on from.
+            return outcome
         except OSError as error:
             return self._open(texts.journal_unwritable(error.strerror or str(error)), outcome.verdict)
         return replace(outcome, journal=self._journal.id)

@@ -21,6 +21,7 @@ OLD_RUNS = Text(
 NEW_RUNS = Text(
     "The new container still runs, and two servers do not fit on the GPU.", "新容器仍在运行，GPU 上放不下两个服务。"
 )
+SAME = Text("It has that launch already.", "容器当前就是这样启动的。")
 ENDED = Text("The server has ended.", "服务已退出。")
 DIED_AT_ONCE = Text("The server was ready and ended right after it.", "服务就绪后随即退出。")
 NO_ADDRESS = Text(
@@ -35,6 +36,24 @@ def managed(by: str) -> Text:
     return Text(
         f"{by} made this container and would make it again as it was; change it there.",
         f"该容器由 {by} 创建，会按原样重建；请在那里修改。",
+    )
+
+
+def kept(name: str, of: str) -> Text:
+    """It would run beside the one that took its place."""
+    return Text(
+        f"It is an earlier launch of {of}, kept for the way back (sgdoctor rollback {of}), and two servers do not fit "
+        f"on the GPU. To use it beside {of}, rename it: docker rename {name} NAME",
+        f"它是 {of} 的早前容器，为恢复而保留（sgdoctor rollback {of}），且 GPU 上放不下两个服务。"
+        f"若要与 {of} 同时使用，请先改名：docker rename {name} 新名称",
+    )
+
+
+def renamed(name: str, to: str) -> Text:
+    """It serves, and is not found by the name that it should have."""
+    return Text(
+        f"Somebody else renamed the new container to {to} meanwhile. Its name back: docker rename {to} {name}",
+        f"期间新容器被其他人改名为 {to}。恢复名称：docker rename {to} {name}",
     )
 
 
@@ -85,7 +104,7 @@ def name_taken(name: str, reason: str) -> Text:
 
 def journal_unwritable(reason: str) -> Text:
     """The disk."""
-    return Text(f"The journal cannot be written any more: {reason}", f"重启日志无法继续写入：{reason}")
+    return Text(f"The journal cannot be written any more: {reason}.", f"重启日志无法继续写入：{reason}。")
 
 
 def cut_off(name: str, journal: str) -> Text:

@@ -213,6 +213,8 @@ class Transaction(Steps):
         new = self._new()
         if self._attached is not None:
             self._attached.close()
+        if (name := name_of(new)) != self._intent.container:
+            self._notes.append(texts.renamed(self._intent.container, name))
         if wanted.get("Name") not in (None, "", "no") and _policy(new) != wanted:
             self._set_policy(str(new["Id"]), wanted)
 

@@ -154,7 +154,8 @@ class LineReader:
         number, offset = self._number, self._offset
         if offset == 0:
             text = text.removeprefix(_BOM)
-        stripped = prefixes.strip(_unescape(text))
+        # An escape inside a JSON record ends with the string it stands in, not somewhere behind its closing quote.
+        stripped = prefixes.strip(text if text.startswith("{") else _unescape(text))
         if stripped.partial or self._pieces:
             writer = (stripped.source, stripped.stream)
             begun = self._pieces.pop(writer, None)

@@ -3,6 +3,7 @@
 import pytest
 
 from sgdoctor.errors import UserError
+from sgdoctor.launch.commands import nothing_in
 from sgdoctor.launch.docker_run import read_shell
 from sgdoctor.launch.foreign import refuse_elsewhere, refuse_other_engine
 
@@ -70,3 +71,7 @@ def test_carried_to_another_place(text: str, carrier: str) -> None:
 )
 def test_what_runs_here(text: str) -> None:
     refuse_elsewhere(read_shell(text))
+
+
+def test_flags_alone_are_nothing_that_an_engine_starts_in() -> None:
+    assert nothing_in(["--model-path", "/m"]).why == nothing_in([]).why

@@ -253,7 +253,7 @@ def engine_in_script(source: str, variables: Mapping[str, str] | None = None) ->
 def nothing_in(texts: Sequence[str]) -> Refused:
     """That a command starts no engine in plain sight."""
     program = next((text for text in texts if text.endswith(SCRIPTS)), texts[0] if texts else "")
-    if not program:
+    if not program or is_flag(program):
         return Refused(Text("what the image itself runs is not known from here", "镜像自带的启动命令在这里无法得知"))
     return Refused(
         Text(

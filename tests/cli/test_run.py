@@ -365,6 +365,18 @@ def test_a_script_cannot_be_edited_and_says_what_to_type(state: Path, tmp_path: 
     assert "cannot be changed from here" in run.last
 
 
+@pytest.mark.parametrize("options", [[], ["--heal"]])
+def test_what_is_no_engine_is_not_started_again_unchanged(state: Path, options: list[str]) -> None:
+    with Run(options, [sys.executable, "-c", "print('CUDA out of memory'); raise SystemExit(3)"]) as run:
+        code = run.ended()
+
+    assert 3 == code
+    assert "The next start" not in run.text
+    assert "the command does not show how the engine is started" in " ".join(run.text.split())
+    assert "--from" not in run.text
+    assert run.last.startswith("sgl does not run: only you can put this right. Diagnose the whole log")
+
+
 # ---------------------------------------------------------------- asking
 
 

@@ -45,6 +45,7 @@ def answer_for(
     *,
     only: bool = False,
     verdict: Verdict | None = None,
+    unseen: Document | None = None,
 ) -> Answer:
     """Everything there is to say about a target.
 
@@ -55,6 +56,7 @@ def answer_for(
         more: changes that are asked for beside those of ``arguments``.
         only: whether nothing but what was asked for and chosen is to be changed.
         verdict: on the start that counts, where that is not the newest one of the log.
+        unseen: stands for a launch that nothing shows, not even the log.
 
     Raises:
         UserError: something that was asked for cannot be.
@@ -66,7 +68,7 @@ def answer_for(
     version = _version(arguments.version, facts, document.launch.image if document else None)
     table = schema(version) if version else likeliest(document, facts)
     if document is None:
-        document = _logged(facts, version, target.name)
+        document = _logged(facts, version, target.name) or unseen or Unseen(target.name)
     launch = as_meant(document, document.problems, table)
     asked_for = asked(arguments.set, arguments.unset, arguments.env, table)
     refuse_unread(asked_for, table)
@@ -216,8 +218,12 @@ _NOT_SEEN: Final = Editable(
 
 
 @dataclass(frozen=True, slots=True)
-class _Unseen:
-    """The launch of a log that does not say how the server was started."""
+class Unseen:
+    """A launch of which nothing says how the server was started.
+
+    Attributes:
+        editable: why nothing can be changed.
+    """
 
     name: str
     text: str = ""
@@ -231,6 +237,6 @@ class _Unseen:
         raise UserError(self.editable.why.en, self.editable.why.zh)
 
 
-def _logged(facts: Mapping[str, Any], version: str, name: str) -> Document:
+def _logged(facts: Mapping[str, Any], version: str, name: str) -> Document | None:
     arguments = {fact.removeprefix("args."): value for fact, value in facts.items() if fact.startswith("args.")}
-    return logged_launch(arguments, version or None, name) if arguments else _Unseen(name)
+    return logged_launch(arguments, version or None, name) if arguments else None

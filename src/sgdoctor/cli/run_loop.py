@@ -339,7 +339,8 @@ def _on_end_signals(keeper: Keeper) -> Iterator[None]:
         keeper.terminated()
 
     before: dict[int, Any] = {}
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    ends: tuple[int, ...] = (signal.SIGTERM, signal.SIGHUP)
+    for number in ends:
         # `nohup` has it ignored, and so it stays.
         if signal.getsignal(number) is not signal.SIG_IGN:
             before[number] = signal.signal(number, handle)

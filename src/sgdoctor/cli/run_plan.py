@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sgdoctor.cli.fix_answer import answer_for
+from sgdoctor.cli.fix_answer import Unseen, answer_for
 from sgdoctor.cli.fix_files import write_files
 from sgdoctor.cli.run_texts import words
 from sgdoctor.diagnosis.model import Verdict
@@ -17,7 +17,7 @@ from sgdoctor.launch.amended import Amended
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.engine_command import EngineCommand, read_engine_command
 from sgdoctor.launch.flag_edits import given_flags
-from sgdoctor.launch.model import Document, EditState, FlagTable, Launch, Origin
+from sgdoctor.launch.model import Document, Editable, EditState, FlagTable, Launch, Origin
 from sgdoctor.processes.record import command_words
 from sgdoctor.relaunch.heal.identity import identity_of
 from sgdoctor.relaunch.heal.judging import for_original, with_plan
@@ -86,7 +86,9 @@ class ProcessPlans:
         tried_document: Document | None = self._document
         if self._document is not None and tried.changes:
             tried_document = Amended(self._document, tried.changes, self._flags)
-        answer = answer_for(Target(self.name, tried_document), self._base, _NO_WISHES, verdict=verdict)
+        unseen = Unseen(self.name, launch=self.launch(()), editable=Editable(EditState.NO, _UNSEEN))
+        target = Target(self.name, tried_document)
+        answer = answer_for(target, self._base, _NO_WISHES, verdict=verdict, unseen=unseen)
         steps = answer.plan.steps
         if self._document is not None:
             answer = for_original(answer, self._document, tried.changes)

@@ -60,6 +60,10 @@ def _without_a_cure(tries: Sequence[Try], proposed: Proposed, limits: Limits) ->
         return Stop(End.MANUAL, texts.by_hand(proposed.by_hand))
     if _direction(last) is not None:
         return _tried_on(tries, proposed, limits)
+    return _left_to_the_user(last, proposed)
+
+
+def _left_to_the_user(last: Try, proposed: Proposed) -> Stop:
     return Stop(End.MANUAL, texts.by_hand(proposed.by_hand)) if proposed.by_hand else Stop(End.NOTHING_NEW, last.reason)
 
 
@@ -112,6 +116,8 @@ def _exhausted(tries: Sequence[Try], proposed: Proposed) -> Stop:
     low, high = _bracket(tries, proposed)
     if _direction(tries[-1]) is not None and low is not None and high is not None and low > high:
         return Stop(End.DOES_NOT_FIT, texts.nothing_between(low, high))
+    if not proposed.steps:
+        return _left_to_the_user(tries[-1], proposed)
     return Stop(End.NOTHING_NEW, texts.NOTHING_NEW)
 
 

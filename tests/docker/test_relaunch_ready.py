@@ -104,6 +104,33 @@ def test_server_that_fails_is_diagnosed_and_the_old_one_serves_again(stage: Stag
     assert {NAME} == stage.containers.keys()
 
 
+def test_server_whose_log_cannot_be_read_is_asked_itself(stage: Stage) -> None:
+    command = [*COMMAND[:-1], "31234"]
+    environment = {"STANDIN_SCENARIO": SERVES}
+    stage.client.containers.run(
+        "sglang-standin:v0.5.15", command, name=NAME, environment=environment, detach=True, log_config={"Type": "none"}
+    )
+
+    outcome = relaunched(stage, scenario(SERVES, STANDIN_PACE="60"))
+
+    assert (Ending.DONE, ()) == (outcome.ending, outcome.notes)
+
+
+def test_server_whose_log_cannot_be_read_ends(stage: Stage) -> None:
+    old = stage.client.containers.run(
+        "sglang-standin:v0.5.15",
+        COMMAND,
+        name=NAME,
+        environment={"STANDIN_SCENARIO": SERVES},
+        detach=True,
+        log_config={"Type": "none"},
+    )
+
+    outcome = relaunched(stage, scenario(FAILS))
+
+    assert (Ending.BACK, old.id) == (outcome.ending, outcome.container)
+
+
 def test_server_that_is_up_while_dead(stage: Stage) -> None:
     """The engine says that it failed, and lives on."""
     old = serve(stage, SERVES)
@@ -122,7 +149,7 @@ def test_server_that_is_too_slow_for_the_user(stage: Stage) -> None:
     outcome = relaunched(stage, scenario(SERVES, STANDIN_PACE="1"), limit=1.5)
 
     assert Ending.BACK is outcome.ending
-    assert Text("It was not ready within 2 s.", "在 2 秒内未就绪。") == outcome.reason
+    assert Text("It was not ready within 1.5 s.", "在 1.5 秒内未就绪。") == outcome.reason
     assert (old, "running") == (stage.inspect()["Id"], stage.inspect()["State"]["Status"])
 
 

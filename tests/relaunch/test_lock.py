@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
@@ -37,6 +39,21 @@ def test_another_process_is_named_until_it_is_killed(tmp_path: Path) -> None:
         mine = holder("sgl", tmp_path)
     assert mine is not None
     assert os.getpid() == mine.pid
+
+
+def test_secrets_of_the_command_are_not_shown_to_others(tmp_path: Path) -> None:
+    program = "import sys, time; from pathlib import Path; from sgdoctor.relaunch.lock import locked\n"
+    program += "with locked('sgl', Path(sys.argv[-1])): print('held', flush=True); time.sleep(60)"
+    command = [sys.executable, "-c", program, "relaunch", "sgl", "--set", "api-key=hush", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert b"held\n" == process.stdout.readline()
+        who = holder("sgl", tmp_path)
+        process.kill()
+
+    assert who is not None
+    assert process.pid == who.pid
+    assert "hush" not in (tmp_path / "relaunch/sgl.lock").read_text()
 
 
 def test_other_containers_are_free(tmp_path: Path) -> None:

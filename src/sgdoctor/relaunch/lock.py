@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -98,7 +99,9 @@ def _read(descriptor: int) -> Holder:
 
 def _myself() -> Holder:
     words = Path("/proc/self/cmdline").read_bytes().split(b"\0") if Path("/proc/self/cmdline").exists() else []
-    command = " ".join(word.decode("utf-8", "replace") for word in words if word)
+    # Others are shown it, and values of options may be secrets.
+    told = takewhile(lambda word: not word.startswith(b"--"), words)
+    command = " ".join(word.decode("utf-8", "replace") for word in told if word)
     return Holder(os.getpid(), command[:200], datetime.now(UTC).isoformat(timespec="seconds"))
 
 

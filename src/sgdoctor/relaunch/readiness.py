@@ -1,5 +1,6 @@
 """When a server that was started serves: by its own word, and by an answer to a request."""
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.containers.spool import Spool
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.wording import duration, phase_label
+from sgdoctor.launch.inspection.reading import mapping, words
 from sgdoctor.relaunch import texts
 from sgdoctor.relaunch.address import server_address
 from sgdoctor.relaunch.model import NotReady, Ready
@@ -34,10 +36,12 @@ _HEALTH_SECONDS: Final = 60.0
 _REACH_SECONDS: Final = 10.0
 _ANSWER_SECONDS: Final = 20.0
 _SETTLED_SECONDS: Final = 1.0
+_MUTE_SECONDS: Final = 1.0
 _END_SECONDS: Final = 10.0
 _POLL: Final = 0.1
 _NANO: Final = 1e-9
 _ROUNDING: Final = 0.01
+_PORT_ASKED: Final = re.compile(r"--port[= ]+(\d{1,5})\b")
 _PORT: Final = 30000  # of SGLang where no port is given
 _OK: Final = 200
 
@@ -97,13 +101,15 @@ class EngineReadiness:
             since = look.started if look.facts.finished is not None else None
             start = _Start(session, None if since is None else since * _NANO)
             try:
-                return self._follow(start, on_note) or self._ask(client, container, start)
+                return self._follow(start, on_note, client, container) or self._ask(client, container, start)
             finally:
                 session.stop()
 
-    def _follow(self, start: "_Start", on_note: Callable[[Text], None]) -> NotReady | None:
-        """Wait for the engine's own word; None once it says that it is ready."""
-        began = time.monotonic()
+    def _follow(
+        self, start: "_Start", on_note: Callable[[Text], None], client: Client, container: str
+    ) -> NotReady | None:
+        """Wait for the engine's own word, of one without a readable log for its health; None once it is ready."""
+        began = asked = time.monotonic()
         state, since, told = State.STARTING, began, ""
         while not self._cancelled.is_set():
             start.pause()
@@ -121,6 +127,10 @@ class EngineReadiness:
                 if standing is not None and standing.en != told:
                     told = standing.en
                     on_note(standing)
+            if (snapshot is None or not snapshot.lines) and now - asked > _MUTE_SECONDS:
+                if self._answers(client, container):
+                    return None
+                asked = time.monotonic()
             if state is State.FAILED and now - since > self._failed:
                 return start.ending()
             if state is State.STALLED and now - since > _STALLED_SECONDS:
@@ -129,10 +139,26 @@ class EngineReadiness:
                 return NotReady(texts.not_in_time(self._limit), start.verdict)
         return NotReady(texts.STOPPED_BY_USER)
 
+    def _answers(self, client: Client, container: str) -> bool:
+        """Whether a server whose log says nothing is healthy by its own answer."""
+        address = self._address(client, container, None)
+        return bool(address) and _ask_health(address)[0] is None
+
+    def _address(self, client: Client, container: str, port: int | None) -> str:
+        """Base of the server's URLs, by the port of its command if its log does not tell; empty if out of reach."""
+        data = client.container_data(container)
+        if data is None:
+            return ""
+        if port is None:
+            config = mapping(data.get("Config"))
+            command = " ".join((*words(config.get("Entrypoint")), *words(config.get("Cmd"))))
+            asked = _PORT_ASKED.findall(command)
+            port = int(asked[-1]) if asked else _PORT
+        return server_address(data, self._endpoint, port)
+
     def _ask(self, client: Client, container: str, start: "_Start") -> Ready | NotReady:
         """Whether a server that says it is ready answers, and lives on."""
-        data = client.container_data(container)
-        address = server_address(data, self._endpoint, start.port) if data is not None else ""
+        address = self._address(client, container, start.port)
         wrong: Text | None = None
         note: Text | None = None if address else texts.NO_ADDRESS
         if address:
@@ -189,10 +215,10 @@ class _Start:
         return None if snapshot is None else snapshot.verdict
 
     @property
-    def port(self) -> int:
-        """On which the server listens."""
+    def port(self) -> int | None:
+        """On which the server listens; None if its log does not tell."""
         fact = self.verdict.facts.get("port") if self.verdict is not None else None
-        return fact.value if fact is not None and isinstance(fact.value, int) else _PORT
+        return fact.value if fact is not None and isinstance(fact.value, int) else None
 
     def newest(self) -> Snapshot | None:
         """The newest moment of this start; None before there is one."""

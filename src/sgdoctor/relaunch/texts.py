@@ -135,7 +135,7 @@ def still_open(reason: Text, why: Text) -> Text:
 
 def not_in_time(seconds: float) -> Text:
     """The user's limit is over."""
-    return Text(f"It was not ready within {seconds:.0f} s.", f"在 {seconds:.0f} 秒内未就绪。")
+    return Text(f"It was not ready within {seconds:g} s.", f"在 {seconds:g} 秒内未就绪。")
 
 
 def died_at_once(why: Text) -> Text:

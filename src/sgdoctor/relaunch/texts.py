@@ -135,7 +135,8 @@ def still_open(reason: Text, why: Text) -> Text:
 
 def not_in_time(seconds: float) -> Text:
     """The user's limit is over."""
-    return Text(f"It was not ready within {seconds:g} s.", f"在 {seconds:g} 秒内未就绪。")
+    given = f"{round(seconds, 1):g}"
+    return Text(f"It was not ready within {given} s.", f"在 {given} 秒内未就绪。")
 
 
 def died_at_once(why: Text) -> Text:

@@ -251,6 +251,12 @@ def test_commands_differ_by_their_flags() -> None:
     ]
 
 
+def test_flags_of_a_difference_can_be_typed() -> None:
+    new = [*COMMAND, "--json-model-override-args", '{"a": 1}']
+
+    assert ["+ --json-model-override-args '{\"a\": 1}'"] == [line.plain for line in command_diff(COMMAND, new)]
+
+
 def test_a_row_hides_secrets() -> None:
     attempt = Attempt(
         number=1,

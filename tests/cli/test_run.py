@@ -181,7 +181,7 @@ def test_nothing_is_left_however_it_ends(
     main(["history", "sgl", "--lang", "en"])
     said = capsys.readouterr().out
     assert ("was cut off" in said) == (number == signal.SIGKILL)
-    assert "sgl: 1 starts; none runs now." == said.splitlines()[-1]
+    assert "sgl: 1 start; it has ended." == said.splitlines()[-1]
     assert "relaunch" not in said
 
 

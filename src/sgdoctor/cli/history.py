@@ -68,7 +68,10 @@ def _closing(name: str, attempts: "Sequence[Attempt]", lang: str) -> str:
     current = next((attempt.number for attempt in attempts if attempt.current), None)
     key = "history.closing"
     if attempts[0].way is Way.PROCESS:
-        key = "history.process_stands" if current is None else "history.process_runs"
+        if len(attempts) == 1:
+            key = "history.process_stood_once" if current is None else "history.process_runs_first"
+        else:
+            key = "history.process_stands" if current is None else "history.process_runs"
     return words(lang, key, name=name, count=len(attempts), number=current)
 
 

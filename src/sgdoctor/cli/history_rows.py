@@ -1,6 +1,7 @@
 """What one launch of a container's history says."""
 
 import difflib
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,7 +10,7 @@ from rich.text import Text as Styled
 from sgdoctor.cli.relaunch_texts import words
 from sgdoctor.diagnosis.wording import duration, phase_label
 from sgdoctor.engines.base import PhaseName
-from sgdoctor.redaction import Redactor
+from sgdoctor.redaction import HIDDEN, Redactor
 from sgdoctor.relaunch.model import Attempt, Ending, Purpose, Step, Way
 from sgdoctor.report.plan_redact import hidden_words
 from sgdoctor.report.safe import printable
@@ -37,7 +38,12 @@ def _lines(command: Sequence[str]) -> list[str]:
         if word.startswith("--"):
             lines.append([])
         lines[-1].append(word)
-    return [" ".join(line) for line in lines if line]
+    return [_typed(line) for line in lines if line]
+
+
+def _typed(words: Sequence[str]) -> str:
+    """Words as one would type them; what stands for a secret is no text to be typed."""
+    return " ".join(word if HIDDEN in word else shlex.quote(word) for word in words)
 
 
 def row_lines(attempt: Attempt, before: Sequence[str], lang: str, hide: Redactor) -> list[Styled]:
@@ -61,7 +67,7 @@ def row_lines(attempt: Attempt, before: Sequence[str], lang: str, hide: Redactor
         parts.append(words(lang, "history.current"))
     lines = [Styled("  ".join(parts), style="bold" if attempt.current else "")]
     if attempt.ending is None or (attempt.way is Way.PROCESS and attempt.number == 1):
-        lines.append(Styled(hide(printable(" ".join(hidden_words(attempt.command, hide)))), style="dim"))
+        lines.append(Styled(hide(printable(_typed(hidden_words(attempt.command, hide)))), style="dim"))
     else:
         diff = command_diff(hidden_words(before, hide), hidden_words(attempt.command, hide))
         others = [change for change in attempt.changes if not change.kind.startswith("flag.")]

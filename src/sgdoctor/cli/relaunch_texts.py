@@ -244,10 +244,12 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "{name}: {count} launches; launch {number} holds the name.",
         "{name}：共 {count} 次启动；当前为第 {number} 次。",
     ),
+    "history.process_runs_first": ("{name}: 1 start; it runs now.", "{name}：共 1 次启动；正在运行。"),
     "history.process_runs": (
         "{name}: {count} starts; start {number} runs now.",
         "{name}：共 {count} 次启动；第 {number} 次正在运行。",
     ),
+    "history.process_stood_once": ("{name}: 1 start; it has ended.", "{name}：共 1 次启动；已结束。"),
     "history.process_stands": ("{name}: {count} starts; none runs now.", "{name}：共 {count} 次启动；目前没有运行。"),
     "process.runs": ("runs", "正在运行"),
     "process.open": ("was cut off", "被中断"),

@@ -1,7 +1,7 @@
 """Who the app of ``watch`` asks for plans and sends on errands: what the commands do, without their terminal."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -263,7 +263,7 @@ class ContainerDoctor:
             errand.act,
             errand.stop,
             id=proposal.id,
-            lines=(*_notes(proposal), *_lost(proposal), *_way_back(proposal)),
+            lines=(*_notes(proposal), *_losses(_lost(proposal)), *_way_back(proposal)),
             diff=draft.answer.plan.diff,
             stops=proposal.serves,
             hide=draft.hide,
@@ -346,7 +346,13 @@ class ContainerDoctor:
             errand.act,
             errand.stop,
             id=draft.id,
-            lines=(told("heal.how", tries=tries), told("heal.safe"), told("heal.back"), *draft.notes, *draft.lost),
+            lines=(
+                told("heal.how", tries=tries),
+                told("heal.safe"),
+                told("heal.back"),
+                *draft.notes,
+                *_losses(draft.lost),
+            ),
             diff=draft.answer.plan.diff,
             stops=self._basis is not None and self._basis.runs,
             hide=draft.hide,
@@ -396,6 +402,11 @@ def _notes(proposal: Proposal) -> tuple[Text, ...]:
 def _lost(proposal: Proposal) -> tuple[Text, ...]:
     english, chinese = (not_carried(proposal, lang) for lang in ("en", "zh"))
     return tuple(map(Text, english, chinese))
+
+
+def _losses(lost: Iterable[Text]) -> Iterator[Text]:
+    for one in lost:
+        yield Text(told("lost", what=one.en).en, told("lost", what=one.zh).zh)
 
 
 def _way_back(proposal: Proposal) -> tuple[Text, ...]:

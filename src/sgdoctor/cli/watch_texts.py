@@ -25,6 +25,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "{name} is at launch {number} again, which failed before.",
         "{name} 已恢复到第 {number} 次启动，它之前失败过。",
     ),
+    "lost": ("Lost: {what}", "丢失：{what}"),
     "undo": (
         "Undo the relaunch of {name} that was cut off at: {step}?",
         "撤销 {name} 在以下步骤中断的重启：{step}？",

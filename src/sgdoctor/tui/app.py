@@ -86,7 +86,7 @@ class SgdoctorApp(Curing):
         table, problems = table_with(config.keys, (*KEYS, *LOG_KEYS))
         lang = config.language or remembered.language or options.lang
         hide = redact if options.redact else str
-        view = View(lang=lang, keys=table, benign=remembered.benign, hide=hide)
+        view = View(lang=lang, keys=table, benign=remembered.benign, hide=hide, clock=options.clock)
         screen = WatchScreen(session.lines, config.panes, remembered.pane, view)
         super().__init__(session, options, view, screen)
         self.broken: BaseException | None = None

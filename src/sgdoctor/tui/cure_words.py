@@ -134,7 +134,7 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "course.over": ("{name}", "{name}"),
     "course.stopping": ("Going back to what it was …", "正在恢复原状……"),
     "course.keys": (
-        "c stops and goes back · Esc hides this, the work goes on · {key} shows it again",
+        "c stop and go back · Esc hide, it goes on · {key} show again",
         "c 中止并恢复 · Esc 隐藏（继续执行） · {key} 再次显示",
     ),
     "course.keys.over": ("Esc closes", "按 Esc 关闭"),

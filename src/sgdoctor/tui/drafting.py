@@ -5,11 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sgdoctor.engines.sglang.flags.model import Schema
+from sgdoctor.engines.sglang.flags.names import unknown_flag
+from sgdoctor.errors import UserError
 from sgdoctor.fixes.memory.solution import Interval
 from sgdoctor.fixes.model import NO_TEXT, Basis, Plan, Step
 from sgdoctor.fixes.values import asked
 from sgdoctor.launch.amended import subject
 from sgdoctor.launch.change import Change
+from sgdoctor.launch.flag_edits import Given
 from sgdoctor.launch.model import Arity, FlagTable
 from sgdoctor.tui.doctor import Choice
 
@@ -160,6 +163,10 @@ def _checked(change: Change, flags: FlagTable) -> Change:
 def _wish(text: str, flags: FlagTable) -> Change:
     name, blank, value = text.partition(" ")
     if name.startswith("--"):
+        flag = name.partition("=")[0]
+        if isinstance(flags, Schema) and not flags.matches(flag):
+            title = unknown_flag(Given(flag, 0, 1, False, ()), flags).title  # noqa: FBT003 - Given is a record of words
+            raise UserError(title.en, title.zh)
         if not blank and "=" not in name:
             # A flag that needs a value has none yet: the row has a place for it.
             needs = flags.arity(name) in (Arity.ONE, Arity.MANY)

@@ -85,6 +85,8 @@ class Errands(Asking):
             self.pop_screen()
         self._runner = Runner(errand, self._tell_moved)
         self.choose_attempt(None)
+        # That is where the new start is seen.
+        self.main.activate("startup")
         self.draw(replace(self.view, course=self._runner.course, unfinished=None))
         self._show_course()
         self._runner.start()

@@ -10,7 +10,8 @@ from textual.content import Content
 
 from sgdoctor.tui.drawing import BAD, BUSY, CODE, GOOD, MUTED, ODD, STRONG
 
-_THEMED: Final = {"green": GOOD, "red": BAD, "yellow": ODD, "cyan": CODE, "magenta": BUSY, "blue": BUSY}
+# By the number of the colour: red, green, yellow, blue, magenta, cyan.
+_THEMED: Final = {1: BAD, 2: GOOD, 3: ODD, 4: BUSY, 5: BUSY, 6: CODE}
 
 
 def printed(write: Callable[[Console], None], width: int) -> list[Content]:
@@ -39,7 +40,7 @@ def _content(line: Styled) -> Content:
         if isinstance(span.style, str):
             continue
         style = span.style
-        words = [_THEMED.get(style.color.name, "")] if style.color is not None else []
+        words = [_THEMED.get(style.color.number or 0, "")] if style.color is not None else []
         words += [MUTED] if style.dim and not words else []
         words += [STRONG] if style.bold else []
         words += ["underline"] if style.underline else []

@@ -1,9 +1,11 @@
 """What all panes draw: one immutable value, made anew whenever something changed."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
+from time import time
 from typing import Final
 
 from sgdoctor.diagnosis.model import Diagnosis, State
@@ -114,6 +116,7 @@ class View:
         course: what is being done to the server, or was done last; None for nothing.
         forecast: of the newest failure; None while it is not known.
         unfinished: a relaunch that was cut off; None if there is none.
+        clock: seconds since the epoch.
     """
 
     snapshot: Snapshot | None = None
@@ -128,6 +131,12 @@ class View:
     course: Course | None = None
     forecast: Forecast | None = None
     unfinished: Text | None = None
+    clock: Callable[[], float] = time
+
+    @property
+    def now(self) -> datetime:
+        """The time of this moment."""
+        return datetime.fromtimestamp(self.clock(), UTC)
 
     @property
     def diagnoses(self) -> tuple[Diagnosis, ...]:
@@ -139,10 +148,7 @@ class View:
         """Whether the container is there and was never started."""
         snapshot = self.snapshot
         return (
-            snapshot is not None
-            and bool(snapshot.subject.id)
-            and snapshot.link is Link.WAITING
-            and not snapshot.lines
+            snapshot is not None and bool(snapshot.subject.id) and snapshot.link is Link.WAITING and not snapshot.lines
         )
 
     @property

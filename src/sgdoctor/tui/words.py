@@ -110,12 +110,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "later.nothing_wrong": ("Nothing is wrong, so there is nothing to correct.", "没有问题，无需修正。"),
     "later.copy": ("{key} copies them.   Esc closes.", "按 {key} 复制。   按 Esc 关闭。"),
-    "later.fix": ("Fix", "修复"),
-    "later.relaunch": ("Relaunch", "重新启动"),
-    "later.rollback": ("Roll back", "回退"),
-    "later.heal": ("Heal", "自愈"),
     "later.verify": ("Verify", "验证"),
-    "later.preflight": ("Preflight", "启动前检查"),
     # Toasts
     "saved": ("Saved: {path}", "已保存：{path}"),
     "save.failed": ("Not saved: {text}", "保存失败：{text}"),

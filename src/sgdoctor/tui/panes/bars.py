@@ -1,7 +1,6 @@
 """The line of keys at the bottom, and the line that says which pane is shown where there is room for one only."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from textual.content import Content
@@ -90,7 +89,7 @@ class CourseLine(Drawing):
         course = self.view.course
         if course is None:
             return []
-        return [course_line(course, self.view.lang, width, self.view.key("fix"), datetime.now(UTC))]
+        return [course_line(course, self.view, width)]
 
     def _tick(self) -> None:
         if self.goes_on:

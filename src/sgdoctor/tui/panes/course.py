@@ -1,7 +1,6 @@
 """The steps of an errand as lines, and in one line."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Final
 
 from textual.content import Content
@@ -25,11 +24,11 @@ def heading_of(course: Course, lang: str) -> str:
     return say_cure(lang, f"course.{key}", name=printable(course.errand.container))
 
 
-def course_lines(course: Course, view: View, width: int, now: datetime) -> list[Content]:
+def course_lines(course: Course, view: View, width: int) -> list[Content]:
     """The steps so far, and what came of it."""
     lines: list[Content] = []
     for row in course.rows:
-        lines += _row_lines(row, course, view.lang, width, now)
+        lines += _row_lines(row, course, view, width)
     if course.ended is None:
         if course.stopping:
             lines += wrap(styled(say_cure(view.lang, "course.stopping"), ODD), width)
@@ -39,14 +38,14 @@ def course_lines(course: Course, view: View, width: int, now: datetime) -> list[
     return [*lines, *_end_lines(course, view, width)]
 
 
-def _row_lines(row: Taken, course: Course, lang: str, width: int, now: datetime) -> Iterator[Content]:
-    hide = course.errand.hide
+def _row_lines(row: Taken, course: Course, view: View, width: int) -> Iterator[Content]:
+    lang, hide = view.lang, course.errand.hide
     if row.step is None:
         text = row.note.in_language(lang) if row.note is not None else ""
         yield from wrap(styled(hide(printable(text)), "bold"), width)
         return
     name = step_text(row.step).in_language(lang)
-    seconds = max(0.0, ((row.ended or now) - row.began).total_seconds())
+    seconds = max(0.0, ((row.ended or view.now) - row.began).total_seconds())
     if row.state is StepState.FAILED:
         why = row.note.in_language(lang) if row.note is not None else ""
         text = say_cure(lang, "error", kind=name, text=hide(printable(why)))
@@ -76,14 +75,15 @@ def _end_lines(course: Course, view: View, width: int) -> list[Content]:
     return [*lines, *wrap(text, width, first=styled(mark, style))]
 
 
-def course_line(course: Course, lang: str, width: int, key: str, now: datetime) -> Content:
+def course_line(course: Course, view: View, width: int) -> Content:
     """The same in one line, for while the window is closed."""
+    lang, key = view.lang, view.key("fix")
     parts = [styled(heading_of(course, lang), "bold")]
     current = course.current
     if course.stopping:
         parts.append(styled(say_cure(lang, "course.stopping"), ODD))
     elif current is not None and current.step is not None:
-        seconds = max(0.0, (now - current.began).total_seconds())
+        seconds = max(0.0, (view.now - current.began).total_seconds())
         note = f" · {printable(current.phases[-1][1].in_language(lang))}" if current.phases else ""
         text = f"{step_text(current.step).in_language(lang)} {duration(seconds).in_language(lang)}{note}"
         parts.append(styled(text))

@@ -1,6 +1,5 @@
 """The steps of an errand while they are taken; the panes above go on showing the server."""
 
-from datetime import UTC, datetime
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
@@ -63,7 +62,7 @@ class CourseScreen(Dialog):
     def page(self, width: int) -> list[Content]:
         """See ``course_lines``."""
         course = self.view.course
-        return course_lines(course, self.view, width, datetime.now(UTC)) if course is not None else []
+        return course_lines(course, self.view, width) if course is not None else []
 
     def _tick(self) -> None:
         course = self.view.course

@@ -83,9 +83,8 @@ def detail_lines(diagnosis: Diagnosis, view: View, width: int) -> list[Content]:
         lines += quote_lines(evidence, view, width, rows=_QUOTE_ROWS, context=True)
     lines += [BLANK, *section("report.fixes", lang)]
     for number, fix in enumerate(diagnosis.fixes, 1):
-        lines += [*fix_lines(fix, number, view, width, whole=True), BLANK]
-    if forecast := forecast_lines(diagnosis, view, width):
-        lines += [*forecast, BLANK]
+        forecast = forecast_lines(diagnosis, view, width) if number == 1 else []
+        lines += [*fix_lines(fix, number, view, width, whole=True), *forecast, BLANK]
     if not diagnosis.fixes:
         lines += [*wrap(styled(say(lang, "report.no_fix"), MUTED), width, first=Content("  ")), BLANK]
     if diagnosis.upgrade is not None:

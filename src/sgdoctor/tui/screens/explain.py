@@ -1,4 +1,4 @@
-"""The page of a rule, and what the reserved keys show until they do something."""
+"""The page of a rule, and what a reserved key shows until it does something."""
 
 from typing import ClassVar
 

@@ -157,7 +157,7 @@ class PlanScreen(Dialog):
             taken = rows if rows[event.place].on else toggled(rows, event.place, self.draft.answer.flags)
             self._change(taken)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    async def on_input_submitted(self, event: Input.Submitted) -> None:
         """A further wish; in the value of a row, on to the next."""
         event.stop()
         if event.input is not self._wish or not event.value.strip():
@@ -170,8 +170,16 @@ class PlanScreen(Dialog):
             self._redraw()
             return
         event.input.clear()
+        self.rows = rows
+        for there in (self._taken, self._others):
+            await there.remove_children()
+            await there.mount(*self._rows(offered=there is self._others))
+        self.show(self.view)
         self._change(rows)
-        self.call_after_refresh(self._to_empty_value)
+        # A flag that needs a value has none yet.
+        empty = next((field for field in self._taken.query(Input) if not field.value), None)
+        if empty is not None:
+            self.set_focus(empty)
 
     def on_press_pressed(self, event: Press.Pressed) -> None:
         """A button."""
@@ -216,17 +224,11 @@ class PlanScreen(Dialog):
     # ------------------------------------------------------------ the plan with what was changed
 
     def _change(self, rows: Sequence[Row]) -> None:
-        fresh = len(rows) != len(self.rows) or any(
-            one.step is not other.step for one, other in zip(rows, self.rows, strict=True)
-        )
         self.rows = tuple(rows)
         self._edition += 1
         self._problem = None
-        if fresh:
-            self._fill()
-        else:
-            for widget in self.query(ChangeRow):
-                widget.take(self.rows[widget.place], self.draft)
+        for widget in self.query(ChangeRow):
+            widget.take(self.rows[widget.place], self.draft)
         self._enable()
         self._redraw()
         edition = self._edition
@@ -269,18 +271,6 @@ class PlanScreen(Dialog):
             if row.offered is offered
         ]
         return [Part(_title("plan.others" if offered else "plan.changes")), *rows] if rows else []
-
-    def _fill(self) -> None:
-        """Make the rows anew."""
-        for there in (self._taken, self._others):
-            there.remove_children()
-            there.mount(*self._rows(offered=there is self._others))
-        self.call_after_refresh(lambda: self.show(self.view))
-
-    def _to_empty_value(self) -> None:
-        for field in self._taken.query(Input):
-            if not field.value:
-                self.set_focus(field)
 
     def _enable(self) -> None:
         draft, plan = self.draft, self.draft.answer.plan

@@ -327,6 +327,10 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "error": ("sgdoctor: {text}", "sgdoctor：{text}"),
     "error.unknown_command": ("unknown command {given}{hint}", "未知命令 {given}{hint}"),
     "error.unknown_option": ("unknown option {given}{hint}", "未知选项 {given}{hint}"),
+    "error.command_behind": (
+        "; the flags of a command stand behind `--`: {program} -- ...",
+        "；命令的参数要放在 `--` 之后：{program} -- ...",
+    ),
     "error.unknown_argument": ("unexpected argument {given}", "多余的参数 {given}"),
     "error.did_you_mean": ("; did you mean {close}?", "；你是想用 {close} 吗？"),
     "error.choice": ("{name}: {given} is not one of {choices}{hint}", "{name}：{given} 不在可选值 {choices} 中{hint}"),

@@ -43,6 +43,7 @@ def configure(parser: "Parser") -> None:
     added["list"].add_argument("word", nargs="?", default="", metavar="WORD", help=words(lang, "word"))
     added["show"].dashed_words = True
     added["show"].add_argument("flag", metavar="FLAG", help=words(lang, "flag"))
+    added["check"].takes_command = True
     added["check"].add_argument("--no-redact", action="store_true", help=words(lang, "no_redact"))
     added["check"].add_argument("command_words", nargs="+", metavar="COMMAND", help=words(lang, "command"))
     added["add"].add_argument("files", nargs="?", metavar="WHEEL|DIR", help=words(lang, "place"))

@@ -59,6 +59,8 @@ class Parser(argparse.ArgumentParser):
         """Options whose value may itself begin with a dash, as a flag does: argparse would take it for an option."""
         self.dashed_words = False
         """Whether arguments without an option may begin with a dash, too."""
+        self.takes_command = False
+        """Whether the arguments are a command with flags of its own, which stands behind ``--``."""
 
     def add_language(self) -> None:
         """``--lang``, taken before and after the command."""
@@ -68,7 +70,10 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As of argparse, with the values of ``dashed_values`` taken as values."""
-        return super().parse_known_args(args if args is None else self._joined(list(args)), namespace)
+        found, unread = super().parse_known_args(args if args is None else self._joined(list(args)), namespace)
+        if self.takes_command and unread and unread[0].startswith("-"):
+            raise UsageError(self._unknown(unread[0]))
+        return found, unread
 
     def _joined(self, arguments: list[str]) -> list[str]:
         """The arguments with ``--option=value`` for ``--option value``, and dashed words behind ``--``."""
@@ -110,14 +115,21 @@ class Parser(argparse.ArgumentParser):
                 words.append(_translated(str(action.metavar or action.dest), self.lang))
         return words
 
+    def _unknown(self, given: str) -> str:
+        """About an option that is none of this parser's."""
+        name = given.partition("=")[0]
+        told = hint(self.lang, name, self.every_option())
+        if not told and self.takes_command:
+            told = say(self.lang, "error.command_behind", program=self.prog)
+        return say(self.lang, "error.unknown_option", given=name, hint=told)
+
     def _explained(self, message: str) -> str:
         lang = self.lang
         if found := _UNKNOWN.match(message):
             given = found["given"].split()[0]
             if not given.startswith("-"):
                 return say(lang, "error.unknown_argument", given=given)
-            name = given.partition("=")[0]
-            return say(lang, "error.unknown_option", given=name, hint=hint(lang, name, self.every_option()))
+            return self._unknown(given)
         if found := _CHOICE.match(message):
             given = found["given"].strip("'\"")
             choices = [choice.strip().strip("'\"") for choice in found["choices"].split(",")]
@@ -130,7 +142,7 @@ class Parser(argparse.ArgumentParser):
                 hint=hint(lang, given, choices),
             )  # fmt: skip
         if found := _REQUIRED.match(message):
-            usage = " ".join([self.prog, *self._required()])
+            usage = " ".join([self.prog, *(("--",) if self.takes_command else ()), *self._required()])
             names = ", ".join(_translated(name, lang) for name in found["names"].split(", "))
             return say(lang, "error.missing", names=names, usage=usage, program=self.prog)
         if found := _VALUE.match(message):

@@ -84,6 +84,8 @@ def is_same(client: Client, document: Inspection, changes: Sequence[Change], fla
     Raises:
         UserError: the engine's flags cannot be edited safely, or the container engine does not answer.
     """
+    if any(change.kind == "image.tag" and change.value != document.launch.image for change in changes):
+        return False  # the name is shown, even where it is one of the same image
     asked, now = (dict(document.body(one, flags)[0].body) for one in (changes, ()))
     images = [client.image_data(str(body.pop("Image", ""))) or {} for body in (asked, now)]
     return asked == now and images[0].get("Id") == images[1].get("Id")

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from sgdoctor.containers import once
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint, Tls, find_endpoint
+from sgdoctor.containers.once import open_file_or_container
 from sgdoctor.containers.transport import UnreachableError, unreachable
 from sgdoctor.errors import UserError
 
@@ -111,6 +113,14 @@ def test_nobody_at_the_socket(tmp_path: Path) -> None:
     assert "Is it running?" in caught.value.en
     assert "它在运行吗" in caught.value.zh
     assert caught.value.nobody_there
+
+
+def test_a_name_without_a_file_and_without_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(once, "find_endpoint", lambda: Endpoint(f"unix://{tmp_path}/none.sock", "socket"))
+    with pytest.raises(UserError) as caught, open_file_or_container("sgl"):
+        pass
+
+    assert caught.value.en.startswith("sgl: no such file. No container engine answers at ")
 
 
 def test_refused_socket_is_an_engine_that_is_down(tmp_path: Path) -> None:

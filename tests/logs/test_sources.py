@@ -134,7 +134,7 @@ def test_missing_file_names_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "server.log.gz").write_bytes(b"x")
 
     assert str(tmp_path / "server.log.gz") in refusal(str(tmp_path / "server.log")).en
-    assert "docker logs" in refusal(str(tmp_path / "qqqqq")).zh
+    assert f"{tmp_path / 'qqqqq'}：文件不存在。" == refusal(str(tmp_path / "qqqqq")).zh
     assert "does not exist" in refusal(str(tmp_path / "no" / "x.log")).en
 
 

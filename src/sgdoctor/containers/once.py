@@ -41,11 +41,7 @@ def open_file_or_container(target: str) -> Iterator[LogSource]:
                 raise _both(missing, error) from None
             try:
                 source = stack.enter_context(open_container(target, endpoint))
-            except UnreachableError as error:
-                if error.nobody_there:
-                    raise missing from None
-                raise _both(missing, error) from None
-            except RefusedError as error:
+            except (UnreachableError, RefusedError) as error:
                 raise _both(missing, error) from None
         yield source
 

@@ -264,12 +264,9 @@ def _missing(path: Path) -> UserError:
     if close:
         there = ", ".join(str(folder / name) for name in close[:3])
         return UserError(
-            f"{path}: no such file. Did you mean: {there}?", f"{path}：文件不存在。您是不是要找：{there}？"
+            f"{path}: no such file. Did you mean: {there}?", f"{path}：文件不存在。你是不是要找：{there}？"
         )
-    return UserError(
-        f"{path}: no such file. To read the log of a container: docker logs NAME 2>&1 | sgdoctor diagnose -",
-        f"{path}：文件不存在。要读取容器的日志：docker logs 容器名 2>&1 | sgdoctor diagnose -",
-    )
+    return UserError(f"{path}: no such file.", f"{path}：文件不存在。")
 
 
 def _spool(name: str, chunks: Iterator[bytes]) -> IO[bytes]:

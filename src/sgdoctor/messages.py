@@ -174,6 +174,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "fix.alternatives": ("Other ways", "其他办法"),
     "fix.written": ("Written: {name}", "已写入：{name}"),
     "fix.closing.nothing": ("nothing to change.", "无需改动。"),
+    "fix.closing.warned": ("nothing to change; warnings: {count}.", "无需改动；警告：{count} 条。"),
     "fix.closing.by_hand": (
         "nothing can be changed here; see what is to be done by hand.",
         "这里没有可改的；请看需要手动完成的部分。",

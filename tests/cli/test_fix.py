@@ -129,7 +129,7 @@ def test_three_crashes_are_one_relaunch(here: Path, dtype_log: str, capsys: pyte
     assert "SGL401" == data["plan"]["predicted_before"]["fails"]["rule"]
     assert (None, 1) == (predicted["fails"], predicted["max_running_requests"])
     assert 15_000 < predicted["kv_tokens"] < 27_000
-    assert any("65536" in warning for warning in data["plan"]["warnings"])
+    assert any("65,536" in warning for warning in data["plan"]["warnings"])
     assert "+" in data["plan"]["diff"]
 
 
@@ -176,6 +176,15 @@ def test_healthy_and_unknown(logs: Path, here: Path, capsys: pytest.CaptureFixtu
     unknown, _ = answer(capsys, "x.log")
 
     assert (0, 5) == (fine, unknown)
+
+
+def test_the_last_line_tells_of_warnings(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["fix", str(logs / "real" / "cli-tool-call-parser-auto.log"), "--lang", "en"])
+    text = capsys.readouterr().out
+
+    assert 4 == code
+    assert "The context of 262,144 tokens cannot be served" in " ".join(text.split())
+    assert "nothing to change; warnings: 1." == text.splitlines()[-1]
 
 
 # ---------------------------------------------------------------- targets

@@ -16,6 +16,7 @@ from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.plan_redact import plan_redactor
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text, cost_of, last_line, version_text
+from sgdoctor.rules.model import Severity
 from sgdoctor.texts import Text
 
 _SAFETY_STYLES: Final = {"safe": "green", "unsafe": "yellow", "manual": "cyan"}
@@ -277,7 +278,7 @@ class _Sheet(Canvas):
 
     def _closing(self, plan: Plan) -> None:
         text = closing_line(self._answer, self.lang)
-        style = "bold green" if not plan.changes and not plan.left else "bold"
+        style = "bold" if plan.changes or plan.left or _warning_count(self._answer) else "bold green"
         if self.console.is_terminal:
             self.line(self.styled(self._safe(text), style))
         else:  # one line, for `tail -1`
@@ -293,8 +294,11 @@ class _Sheet(Canvas):
 def closing_line(answer: Answer, lang: str) -> str:
     """The verdict on a plan, one sentence."""
     plan = answer.plan
+    if not plan.changes and plan.left:
+        return say(lang, "fix.closing.by_hand")
     if not plan.changes:
-        return say(lang, "fix.closing.by_hand" if plan.left else "fix.closing.nothing")
+        warned = _warning_count(answer)
+        return say(lang, "fix.closing.warned", count=warned) if warned else say(lang, "fix.closing.nothing")
     values = {
         "count": len(plan.changes),
         "predicted": sum(len(step.changes) for step in plan.steps if step.basis is Basis.PREDICTED),
@@ -307,6 +311,13 @@ def closing_line(answer: Answer, lang: str) -> str:
     if plan.left:
         text += say(lang, "fix.closing.left")
     return text + ("。" if lang == "zh" else ".")
+
+
+def _warning_count(answer: Answer) -> int:
+    """How many things are shown that get worse without being wrong."""
+    problems = sum(problem.severity == Severity.DEGRADED for problem in answer.problems)
+    diagnoses = answer.verdict.diagnoses if answer.verdict is not None else ()
+    return len(answer.plan.warnings) + problems + sum(one.severity is Severity.DEGRADED for one in diagnoses)
 
 
 def _column(prediction: Prediction | None) -> dict[str, str]:

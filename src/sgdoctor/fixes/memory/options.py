@@ -231,7 +231,7 @@ def _work(situation: Situation) -> Iterator[Option]:
             24,
             _set(chunk=half),
             (_flag("--chunked-prefill-size", str(half)),),
-            Text(f"Read prompts in pieces of {half} tokens", f"按 {half} 个 token 一块读取输入"),
+            Text(f"Read prompts in pieces of {half:,} tokens", f"按 {half:,} 个 token 一块读取输入"),
             Text("Long prompts are read a little more slowly.", "长输入的读取稍慢。"),
         )
     if start.settings.algorithm is not None:

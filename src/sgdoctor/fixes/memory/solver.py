@@ -258,7 +258,7 @@ def _shorter_context(before: Prediction, tokens: int) -> Cut:
     return Cut(
         id="context-of-the-pool",
         changes=(Change("flag.set", "--context-length", str(context)),),
-        title=Text(f"Announce a context of {context} tokens", f"把上下文声明为 {context} 个 token"),
+        title=Text(f"Announce a context of {context:,} tokens", f"把上下文声明为 {context:,} 个 token"),
         loss=Text(
             "Nothing that could be served: longer prompts are refused either way, now with the true limit.",
             "没有实际损失：更长的输入本来就会被拒绝，现在给出的是真实上限。",

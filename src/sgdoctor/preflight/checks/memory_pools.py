@@ -143,10 +143,10 @@ def _serves(now: Prediction) -> Text:
         return Text("it fits the card", "显存足够")
     requests = now.max_running_requests
     if requests is None:
-        return Text(f"it fits: a KV cache of {now.kv_tokens} tokens", f"显存足够：KV 缓存 {now.kv_tokens} 个 token")
+        return Text(f"it fits: a KV cache of {now.kv_tokens:,} tokens", f"显存足够：KV 缓存 {now.kv_tokens:,} 个 token")
     return Text(
-        f"it fits: a KV cache of {now.kv_tokens} tokens, {requests} requests at once",
-        f"显存足够：KV 缓存 {now.kv_tokens} 个 token，可同时处理 {requests} 个请求",
+        f"it fits: a KV cache of {now.kv_tokens:,} tokens, {requests} requests at once",
+        f"显存足够：KV 缓存 {now.kv_tokens:,} 个 token，可同时处理 {requests} 个请求",
     )
 
 

@@ -40,15 +40,15 @@ class ModelContext:
             return
         where, evidence = asked.where(_FLAG), f"config.json: {longest}"
         if wanted <= longest:
-            title = Text(f"{wanted} of {longest} tokens", f"{wanted}（模型上限 {longest}）个 token")
+            title = Text(f"{wanted:,} of {longest:,} tokens", f"{wanted:,}（模型上限 {longest:,}）个 token")
             yield Finding(Status.PASS, title, where=where)
             return
         allowed = any((launch.env.get(name) or "").lower() in _TRUE for name in _VARIABLES)
         yield Finding(
             Status.WARN if allowed else Status.FAIL,
             Text(
-                f"a context of {wanted} tokens is asked for, the model has {longest}",
-                f"要求 {wanted} 个 token 的上下文，而模型上限为 {longest}",
+                f"a context of {wanted:,} tokens is asked for, the model has {longest:,}",
+                f"要求 {wanted:,} 个 token 的上下文，而模型上限为 {longest:,}",
             ),
             evidence,
             where,

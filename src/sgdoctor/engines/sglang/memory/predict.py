@@ -253,9 +253,9 @@ def _warnings(found: Prediction, settings: Settings) -> tuple[Warned, ...]:
             Warned(
                 "context-over-pool",
                 Text(
-                    f"The context of {context} tokens cannot be served: no request can be longer than the KV cache of "
-                    f"{tokens} tokens.",
-                    f"无法服务 {context} 个 token 的上下文：单个请求不能超过 KV 缓存的 {tokens} 个 token。",
+                    f"The context of {context:,} tokens cannot be served: no request can be longer than the KV cache of "
+                    f"{tokens:,} tokens.",
+                    f"无法服务 {context:,} 个 token 的上下文：单个请求不能超过 KV 缓存的 {tokens:,} 个 token。",
                 ),
                 "SGL441",
             )
@@ -266,8 +266,8 @@ def _warnings(found: Prediction, settings: Settings) -> tuple[Warned, ...]:
             Warned(
                 "requests-capped",
                 Text(
-                    f"{asked} requests at once were asked for; the state cache allows {given}.",
-                    f"要求同时 {asked} 个请求；状态缓存只允许 {given} 个。",
+                    f"{asked:,} requests at once were asked for; the state cache allows {given:,}.",
+                    f"要求同时 {asked:,} 个请求；状态缓存只允许 {given:,} 个。",
                 ),
                 "SGL404",
             )

@@ -21,6 +21,7 @@ from typing import Final
 from rich.cells import cell_len
 from textual.pilot import Pilot
 
+from sgdoctor.cli.watch_log_doctor import LogDoctor
 from sgdoctor.config import Config
 from sgdoctor.demo.recording import SUBJECT, load_recording
 from sgdoctor.diagnosis.verdict import LiveClock
@@ -30,6 +31,7 @@ from sgdoctor.rules.base import load_rule_base
 from sgdoctor.tui.app import SgdoctorApp
 from sgdoctor.tui.history import History
 from sgdoctor.tui.ports import Options
+from sgdoctor.tui.screens.plan import PlanScreen
 from sgdoctor.watching.feeds import Begun, Output, Standing
 from sgdoctor.watching.live import Live
 from sgdoctor.watching.load import LoadMeter
@@ -76,6 +78,8 @@ PICTURES: Final[Mapping[str, Picture]] = {
     "failed.zh": Picture(Moment.FAILED, lang="zh"),
     "failed-80x24": Picture(Moment.FAILED, size=(80, 24)),
     "evidence": Picture(Moment.FAILED, keys=("n",)),
+    "plan": Picture(Moment.FAILED, size=(120, 44), keys=("f",)),
+    "plan.zh": Picture(Moment.FAILED, lang="zh", size=(120, 44), keys=("f",)),
     "starting": Picture(Moment.CAPTURING),
     "starting.zh": Picture(Moment.CAPTURING, lang="zh"),
     "ready": Picture(Moment.READY),
@@ -187,8 +191,10 @@ class Still:
 async def drawn(picture: Picture) -> str:
     """A picture as SVG."""
     still = Still(picture.moment)
+    base = load_rule_base(user_dirs=())
+    doctor = LogDoctor(base, lambda: still.snapshot)
     app = SgdoctorApp(
-        still, None, Options(lang=picture.lang, config=Config(theme=picture.theme), base=load_rule_base(user_dirs=()))
+        still, None, Options(lang=picture.lang, config=Config(theme=picture.theme), base=base, doctor=doctor)
     )
     history = History()
     for reading in still.readings[:-1]:
@@ -199,7 +205,12 @@ async def drawn(picture: Picture) -> str:
         async with asyncio.timeout(_PATIENCE):
             while app.view.snapshot is None or app.view.reading is None:
                 await pilot.pause(_TICK)
+            while picture.moment is Moment.FAILED and app.view.forecast is None:
+                await pilot.pause(_TICK)
             await pilot.press(*picture.keys)
+            while "f" in picture.keys and not isinstance(app.screen, PlanScreen):
+                await pilot.pause(_TICK)
+            app.clear_notifications()
             return await _at_rest(app, pilot)
 
 

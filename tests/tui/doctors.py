@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from rich.console import Console
 
-from sgdoctor.cli.watch_doctor import LogDoctor
+from sgdoctor.cli.watch_log_doctor import LogDoctor
 from sgdoctor.errors import UserError
 from sgdoctor.launch.render import unified_diff
 from sgdoctor.relaunch.model import Progress, Step, StepState

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from textual.widgets import Input
 
-from sgdoctor.cli.watch_doctor import LogDoctor
+from sgdoctor.cli.watch_log_doctor import LogDoctor
 from sgdoctor.config import Config
 from sgdoctor.fixes.memory.solution import Interval
 from sgdoctor.relaunch.model import Progress

@@ -53,7 +53,7 @@ def _run(arguments: argparse.Namespace, lang: str) -> int:
 
         watch_plain(session, lang)
         return 0
-    from sgdoctor.cli.watch_doctor import LogDoctor
+    from sgdoctor.cli.watch_log_doctor import LogDoctor
     from sgdoctor.config import load_config
 
     options = importlib.import_module("sgdoctor.tui.ports").Options(

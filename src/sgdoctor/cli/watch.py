@@ -235,7 +235,8 @@ def _open(
 
 
 def _doctor(endpoint: "Endpoint | None", base: "RuleBase", session: "Session", *, redact: bool) -> "Doctor":
-    from sgdoctor.cli.watch_doctor import ContainerDoctor, LogDoctor
+    from sgdoctor.cli.watch_doctor import ContainerDoctor
+    from sgdoctor.cli.watch_log_doctor import LogDoctor
 
     if endpoint is None:
         return LogDoctor(base, session.snapshot, redact=redact)

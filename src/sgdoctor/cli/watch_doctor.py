@@ -1,6 +1,5 @@
 """Who the app of ``watch`` asks for plans and sends on errands: what the commands do, without their terminal."""
 
-import argparse
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sgdoctor.cli.fix import IN_PLACE, write_answer
-from sgdoctor.cli.fix_answer import answer_for, shown_path
+from sgdoctor.cli.fix_answer import shown_path
 from sgdoctor.cli.history_rows import command_diff
 from sgdoctor.cli.open_relaunch import is_about, open_text, step_reached
 from sgdoctor.cli.relaunch_proposal import Proposal, expected_start, lost_paths, proposal_of
@@ -16,6 +15,7 @@ from sgdoctor.cli.relaunch_sheet import not_carried, start_words
 from sgdoctor.cli.relaunch_texts import words
 from sgdoctor.cli.watch_errands import Relaunching, Resuming, Returning
 from sgdoctor.cli.watch_heal import Healing
+from sgdoctor.cli.watch_log_doctor import checked, error_of, planned
 from sgdoctor.cli.watch_texts import told
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
@@ -26,16 +26,12 @@ from sgdoctor.diagnosis.pipeline import diagnose
 from sgdoctor.diagnosis.telling import telling
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Answer
-from sgdoctor.launch.amended import Amended
 from sgdoctor.launch.inspection import Inspection
-from sgdoctor.launch.model import Document
-from sgdoctor.preflight.answering import preflight_of
 from sgdoctor.redaction import Redactor, redactor, unredacted
 from sgdoctor.relaunch.launching import left_behind, refusal
 from sgdoctor.relaunch.model import Attempt, Way
 from sgdoctor.relaunch.recovery import Unfinished, look_for_open, wanted_launch
 from sgdoctor.report.plan_redact import hidden_words, plan_redactor
-from sgdoctor.report.preflight_text import print_preflight
 from sgdoctor.targets import AsDockerRun, Target, open_target
 from sgdoctor.texts import Text
 from sgdoctor.tui.doctor import Choice, Draft, Ended, Errand, Report, Told
@@ -47,74 +43,6 @@ if TYPE_CHECKING:
 _SHORT_ID: Final = 12
 _BACK: Final = "last-good"
 _RUNS: Final = ("running", "restarting")
-
-
-def planned(target: Target, base: "RuleBase", verdict: Verdict | None, choice: Choice | None) -> Answer:
-    """The plan for a target whose log was read: all of it, or what was chosen.
-
-    Raises:
-        UserError: something that was chosen cannot be.
-    """
-    chosen = choice or Choice()
-    wishes = argparse.Namespace(choose=list(chosen.steps), set=[], unset=[], env=[], version=None)
-    return answer_for(target, base, wishes, chosen.changes, only=choice is not None, verdict=verdict)
-
-
-class LogDoctor:
-    """Knows a launch from a log alone; see ``tui.doctor.Doctor``.
-
-    Args:
-        base: the rules.
-        moment: what is on the screen; None before there is anything.
-        redact: whether secrets are hidden.
-    """
-
-    container = ""
-
-    def __init__(self, base: "RuleBase", moment: Callable[[], Snapshot | None], *, redact: bool = True) -> None:
-        self._base = base
-        self._moment = moment
-        self._redact = redact
-
-    def unfinished(self) -> Text | None:
-        """See ``Doctor``: nothing acts here."""
-        return None
-
-    def draft(self, choice: Choice | None = None) -> Draft:
-        """See ``Doctor``."""
-        moment = self._moment()
-        if moment is None:
-            raise _error(told("not_yet"))
-        answer = planned(Target(moment.subject.name, None), self._base, moment.verdict, choice)
-        return Draft(answer, hide=plan_redactor(answer, redact=self._redact))
-
-    def preflight(self, draft: Draft | None) -> Report:
-        """See ``Doctor``."""
-        draft = draft or self.draft()
-        return checked(draft.answer, Path.cwd(), with_changes=True, redact=self._redact)
-
-    def relaunch(self, draft: Draft) -> Errand:  # noqa: ARG002
-        """See ``Doctor``: there is no container."""
-        raise _error(told("no_container"))
-
-    def rollback(self) -> Errand:
-        """See ``Doctor``: there is no container."""
-        raise _error(told("no_container"))
-
-    resume = heal = rollback
-
-    def write(self, draft: Draft) -> Errand:  # noqa: ARG002
-        """See ``Doctor``: there is no file."""
-        raise _error(told("no_container"))
-
-
-def checked(answer: Answer, beside: Path, *, with_changes: bool, redact: bool, file: str = "") -> Report:
-    """A preflight of the launch of an answer, as it is or with the changes of its plan."""
-    document: Document = answer.document
-    if with_changes and answer.plan.changes:
-        document = Amended(document, answer.plan.changes, answer.flags)
-    found = preflight_of(answer.target, document, beside, file=file)
-    return lambda console, lang: print_preflight(console, found, lang, redact=redact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +108,7 @@ class ContainerDoctor:
 
     def _named(self) -> str:
         if not (name := self.container):
-            raise _error(told("not_yet"))
+            raise error_of(told("not_yet"))
         return name
 
     # ------------------------------------------------------------ plans
@@ -244,7 +172,7 @@ class ContainerDoctor:
 
     def _none_open(self) -> None:
         if (text := self.unfinished()) is not None:
-            raise _error(text)
+            raise error_of(text)
 
     def relaunch(self, draft: Draft) -> Errand:
         """See ``Doctor``."""
@@ -254,7 +182,7 @@ class ContainerDoctor:
         with Client(self._endpoint) as client:
             proposal = proposal_of(client, basis.inspection, draft.answer, basis.folder, accept_drift=False)
         if proposal.refused is not None:
-            raise _error(proposal.refused)
+            raise error_of(proposal.refused)
         errand = Relaunching(self._endpoint, self._base, proposal)
         return Errand(
             "relaunch",
@@ -314,12 +242,12 @@ class ContainerDoctor:
         """See ``Doctor``."""
         unfinished = self._open()
         if unfinished is None:
-            raise _error(_said("none_open", name=self._named()))
+            raise error_of(_said("none_open", name=self._named()))
         return self._of_unfinished(unfinished, undoes=False)
 
     def _of_unfinished(self, unfinished: Unfinished, *, undoes: bool) -> Errand:
         if unfinished.holder is not None:
-            raise _error(_both(lambda lang: open_text(unfinished, lang)))
+            raise error_of(_both(lambda lang: open_text(unfinished, lang)))
         journal = unfinished.journal
         name = journal.intent.container
         reached = _both(lambda lang: step_reached(journal, lang))
@@ -336,7 +264,7 @@ class ContainerDoctor:
         self._none_open()
         draft = self.draft()
         if draft.refused is not None:
-            raise _error(draft.refused)
+            raise error_of(draft.refused)
         errand = Healing(self._endpoint, self._base, draft.container, redact=self._redact)
         tries = Healing.tries
         return Errand(
@@ -425,7 +353,3 @@ def _said(key: str, **values: object) -> Text:
 
 def _both(text: Callable[[str], str]) -> Text:
     return Text(text("en"), text("zh"))
-
-
-def _error(text: Text) -> UserError:
-    return UserError(text.en, text.zh)

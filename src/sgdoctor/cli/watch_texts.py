@@ -34,7 +34,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "Go on with the relaunch of {name} that was cut off at: {step}?",
         "继续 {name} 在以下步骤中断的重启：{step}？",
     ),
-    "heal": ("Heal {name} ({id})?", "治疗 {name}（{id}）？"),
+    "heal": ("Heal {name} ({id})?", "自动修复 {name}（{id}）？"),
     "heal.how": (
         "Up to {tries} relaunches, each drawn from how the one before failed, until a server has answered a question.",
         "最多重启 {tries} 次，每次都依据上一次的失败，直到服务正确回答一个问题。",

@@ -120,7 +120,14 @@ KEYS: Final[Sequence[Key]] = (
         "回到之前的启动；撤销被中断的重启",
         label=("Roll back", "恢复"),
     ),
-    _key(Group.CURE, "heal", "h", "fix and relaunch until it serves", "反复修复并重启直到可用", label=("Heal", "治疗")),
+    _key(
+        Group.CURE,
+        "heal",
+        "h",
+        "fix and relaunch until it serves",
+        "反复修复并重启直到可用",
+        label=("Heal", "自动修复"),
+    ),
     _key(
         Group.CURE,
         "preflight",

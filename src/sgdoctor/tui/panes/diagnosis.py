@@ -13,7 +13,7 @@ from sgdoctor.messages import say
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
 from sgdoctor.rules.model import Confidence, Severity
-from sgdoctor.tui.cure_words import say_count, say_cure
+from sgdoctor.tui.cure_words import say_cure
 from sgdoctor.tui.drawing import (
     BAD,
     BLANK,
@@ -29,6 +29,7 @@ from sgdoctor.tui.drawing import (
     styled,
     wrap,
 )
+from sgdoctor.tui.panes.forecast import forecast_lines
 from sgdoctor.tui.panes.startup import ready_text
 from sgdoctor.tui.view import PILLS, Pill, View, pill_of
 from sgdoctor.tui.widgets import Drawing, Pane
@@ -320,28 +321,6 @@ def card_lines(diagnosis: Diagnosis, view: View, width: int, *, brief: bool = Fa
     if rest := len(diagnosis.fixes) - len(shown):
         lines.append(cut(styled(f"  {tell(lang, 'diagnosis.more_fixes', count=rest)}", MUTED), width))
     return lines
-
-
-def forecast_lines(diagnosis: Diagnosis, view: View, width: int) -> list[Content]:
-    """What the plan against a failure comes to on this card; nothing until that is known."""
-    forecast, lang = view.forecast, view.lang
-    if forecast is None or forecast.rule != diagnosis.rule.id:
-        return []
-    head = Content.assemble("  ", (say_cure(lang, "forecast", key=view.key("fix")), "bold"), "  ")
-    if forecast.impossible is not None:
-        text = say_cure(lang, "forecast.impossible", why=forecast.impossible.in_language(lang))
-        return wrap(prose(text, ODD), width, first=head, indent=4)
-    if not forecast.changes:
-        return []
-    parts = [say_count(lang, "forecast.changes", forecast.changes)]
-    interval, predicted = forecast.interval, forecast.predicted
-    if interval is not None and not interval.empty:
-        parts.append(say_cure(lang, "forecast.interval", low=interval.low, high=interval.high))
-    if predicted is not None and predicted.kv_tokens:
-        parts.append(say_cure(lang, "forecast.tokens", tokens=f"{predicted.kv_tokens:,}"))
-    if predicted is not None and predicted.max_running_requests:
-        parts.append(say_count(lang, "forecast.requests", predicted.max_running_requests))
-    return wrap(styled(" · ".join(parts)), width, first=head, indent=4)
 
 
 def fix_lines(fix: Fix, number: int, view: View, width: int, *, whole: bool) -> list[Content]:

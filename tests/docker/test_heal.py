@@ -303,3 +303,28 @@ def test_ctrl_c(clinic: Clinic) -> None:
     assert 130 == process.returncode
     assert report.startswith(f"# {NAME}\n\n{NAME}: stopped by you.")
     clinic.assert_as_before(old)
+
+
+def test_what_would_never_say_that_it_serves_is_not_waited_for(clinic: Clinic) -> None:
+    silent = clinic.client.containers.run(clinic.image, ["sleep", "600"], name=NAME, detach=True, init=True)
+
+    done = subprocess.run(
+        clinic.command(), env=clinic.environment, cwd=clinic.root, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert "no engine that sgdoctor knows" in done.stderr
+    clinic.assert_as_before(silent, "running")
+
+
+def test_a_kept_container_is_not_said_to_be_started_by_hand(clinic: Clinic) -> None:
+    kept = f"{NAME}.sgd-old"
+    clinic.client.containers.create(clinic.image, FITS, name=kept)
+    command = [kept if word == NAME else word for word in clinic.command()]
+
+    done = subprocess.run(command, env=clinic.environment, cwd=clinic.root, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert "two servers do not fit" in done.stderr
+    assert "docker start" not in done.stderr + done.stdout
+    assert {kept: "created"} == clinic.containers

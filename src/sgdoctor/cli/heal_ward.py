@@ -29,7 +29,7 @@ from sgdoctor.relaunch.heal import texts
 from sgdoctor.relaunch.heal.identity import identity_of
 from sgdoctor.relaunch.heal.judging import for_original, with_plan
 from sgdoctor.relaunch.heal.model import Identity, Relaunch, Result, Try
-from sgdoctor.relaunch.launching import relaunch
+from sgdoctor.relaunch.launching import refusal, relaunch
 from sgdoctor.relaunch.model import Ending, NotReady, Outcome, Patience, Watcher
 from sgdoctor.relaunch.verified import Expected, VerifiedReadiness
 from sgdoctor.targets import AsDockerRun, open_target
@@ -133,8 +133,17 @@ class ContainerWard:
         """See ``Ward.examine``."""
         began = time.monotonic()
         inspection = container_document(self._client, self._container)
+        # A kept container, one of Kubernetes, podman: neither to be relaunched nor to be started by hand.
+        if (why := refusal(self._client, inspection)) is not None:
+            raise UserError(f"{self._container}: {why.en}", f"{self._container}：{why.zh}")
         status = (inspection.data.get("State") or {}).get("Status")
         verdicts = self._kept()
+        if not inspection.launch.argv and not any(verdict.engine for verdict in verdicts):
+            # Nobody would ever say that it serves.
+            raise UserError(
+                f"{self._container}: no engine that sgdoctor knows is started in it, and its log shows none",
+                f"{self._container}：其中没有启动 sgdoctor 认识的引擎，日志中也没有",
+            )
         verdict = telling(verdicts)
         proposal, _ = self._plan(verdict, ())
         self._take(proposal)

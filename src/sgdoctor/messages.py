@@ -14,6 +14,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         "SGLang 服务为什么挂了？读取日志，指出原因和作为证据的那一行，并告诉你怎么修。",
     ),
     "usage": ("usage: ", "用法："),
+    "actions": ("actions", "操作"),
     "commands": ("commands", "命令"),
     "options": ("options", "选项"),
     "arguments": ("arguments", "参数"),
@@ -293,7 +294,15 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         ),
     ),
     "demo.speed": ("N times as fast as it was; default: {speed}", "速度为实际的 N 倍；默认 {speed}"),
+    "explain.about": (
+        "Explains a rule: what its failure means, how it looks in a log, and what cures it. Needs no network.",
+        "说明一条规则：故障的含义、在日志中的样子以及怎么修。无需联网。",
+    ),
     "explain.code": ("id (SGL401) or name of a rule, or a word in its title", "规则编号（SGL401）、名称或标题中的词"),
+    "completion.about": (
+        "Prints a script that completes the commands and options of sgdoctor in a shell.",
+        "输出一个脚本，用于在 shell 中补全 sgdoctor 的命令和选项。",
+    ),
     "completion.shell": ("bash, zsh or tcsh", "bash、zsh 或 tcsh"),
     # What stands for a value in help
     "metavar.FILE": ("FILE", "文件"),
@@ -334,6 +343,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "error.unknown_argument": ("unexpected argument {given}", "多余的参数 {given}"),
     "error.did_you_mean": ("; did you mean {close}?", "；你是想用 {close} 吗？"),
+    "error.choice_unnamed": ("{given} is not one of {choices}{hint}", "{given} 不在可选值 {choices} 中{hint}"),
     "error.choice": ("{name}: {given} is not one of {choices}{hint}", "{name}：{given} 不在可选值 {choices} 中{hint}"),
     "error.missing": (
         "missing: {names} (usage: {usage}; more: {program} --help)",

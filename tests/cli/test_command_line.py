@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from sgdoctor.cli.main import main
 
@@ -117,7 +118,7 @@ def test_documents_come_out_whole(dead: str, form: str, capsys: pytest.CaptureFi
         (["explain", "SGL99999"], "there is no rule SGL99999; sgdoctor rules list shows all"),
         (["explain", "weather"], "there is no rule weather; sgdoctor rules list shows all"),
         ([__file__], f"{__file__} is a file; did you mean: sgdoctor diagnose {__file__}"),
-        (["completion", "fish"], "fish is not one of bash, zsh, tcsh"),
+        (["completion", "fish"], "sgdoctor: fish is not one of bash, zsh, tcsh"),
     ],
 )
 def test_bad_usage_is_one_line_and_2(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,6 +148,28 @@ def test_help(lang: str, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ([], ["--help"], ["diagnose", "--help"], ["explain", "-h"], ["rules", "--help"]):
         assert main([*arguments, "--lang", lang] if arguments else ["--lang", lang]) == 0
         assert capsys.readouterr().out.startswith("用法" if lang == "zh" else "usage")
+
+
+def test_columns_of_help_stand_below_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["diagnose", "--help", "--lang", "zh"])
+    lines = capsys.readouterr().out.splitlines()
+    explained = {"文件  ": "日志文件或容器", "--rules": "从该目录读取", "--facts": "列出从日志"}
+    columns = {
+        cell_len(line[: line.index(text)])
+        for name, text in explained.items()
+        for line in lines
+        if line.startswith(f"  {name}")
+    }
+
+    assert {24} == columns
+    assert lines[1].index("[--format") == cell_len(lines[0][: lines[0].index("[-h]")])
+    assert "\0" not in "".join(lines)
+
+
+def test_the_heading_of_the_commands_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--help", "--lang", "en"])
+
+    assert "\ncommands:\n  diagnose " in capsys.readouterr().out
 
 
 def test_help_in_chinese_is_chinese_throughout(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ _FOLDERS = ("rules", "model")
 
 def configure(parser: "Parser") -> None:
     """Adds the arguments of ``completion``."""
-    parser.description = say(parser.lang, "help.completion")
+    parser.description = say(parser.lang, "completion.about")
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=say(parser.lang, "completion.shell"))
 
 

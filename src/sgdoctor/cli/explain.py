@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def configure(parser: "Parser") -> None:
     """Adds the arguments of ``explain``."""
-    parser.description = say(parser.lang, "help.explain")
+    parser.description = say(parser.lang, "explain.about")
     parser.add_argument("code", metavar="CODE", help=say(parser.lang, "explain.code"))
 
 

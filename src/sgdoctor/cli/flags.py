@@ -31,10 +31,13 @@ _VERSION: Final = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 def configure(parser: "Parser") -> None:
     """Adds the arguments of ``flags`` and of its actions."""
     from sgdoctor.cli.parsing import Parser
+    from sgdoctor.messages import say
 
     lang = parser.lang
     parser.description = words(lang, "about")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
+    actions = parser.add_subparsers(
+        dest="action", metavar="ACTION", title=say(lang, "actions"), required=True, parser_class=Parser
+    )
     added = {name: actions.add_parser(name, help=words(lang, f"help.{name}"), lang=lang) for name in ACTIONS}
     for action in added.values():
         action.add_language()

@@ -28,6 +28,8 @@ _REQUIRED: Final = lazy_pattern(r"the following arguments are required: (?P<name
 _UNKNOWN: Final = lazy_pattern(r"unrecognized arguments: (?P<given>.+)$", re.DOTALL)
 _AMBIGUOUS: Final = lazy_pattern(r"ambiguous option: (?P<given>\S+).* could match (?P<choices>.+)$")
 
+_FILLER: Final = "\0"
+
 # Lower, and words that share no more than an ending are suggested for each other.
 _LIKENESS: Final = 0.7
 
@@ -137,10 +139,10 @@ class Parser(argparse.ArgumentParser):
                 return say(lang, "error.file_as_command", given=shlex.quote(given))
             if found["name"] == "COMMAND":
                 return say(lang, "error.unknown_command", given=given, hint=hint(lang, given, choices))
-            return say(
-                lang, "error.choice", name=found["name"], given=given, choices=", ".join(choices),
-                hint=hint(lang, given, choices),
-            )  # fmt: skip
+            values = {"given": given, "choices": ", ".join(choices), "hint": hint(lang, given, choices)}
+            if not found["name"].startswith("-"):
+                return say(lang, "error.choice_unnamed", **values)
+            return say(lang, "error.choice", name=found["name"], **values)
         if found := _REQUIRED.match(message):
             usage = " ".join([self.prog, *(("--",) if self.takes_command else ()), *self._required()])
             names = ", ".join(_translated(name, lang) for name in found["names"].split(", "))
@@ -170,19 +172,27 @@ def _formatter(lang: str) -> Callable[..., argparse.HelpFormatter]:
             groups: Iterable[argparse._MutuallyExclusiveGroup],
             prefix: str | None = None,
         ) -> None:
-            super().add_usage(usage, actions, groups, say(lang, "usage") if prefix is None else prefix)
+            super().add_usage(
+                usage, actions, groups, _as_long_as_wide(say(lang, "usage") if prefix is None else prefix)
+            )
 
         def format_help(self) -> str:
             # argparse puts the colon behind a heading itself (Python 3.11 to 3.14).
-            text = super().format_help()
-            for key in ("arguments", "options", "commands"):
+            text = super().format_help().replace(_FILLER, "")
+            for key in ("arguments", "options", "commands", "actions"):
                 heading = say(lang, key)
                 text = text.replace(f"\n{heading}:\n", f"\n{heading}{colon}\n")
             return text
 
         def _metavar_formatter(self, action: argparse.Action, default_metavar: str) -> Callable[[int], tuple[str, ...]]:
             form = super()._metavar_formatter(action, default_metavar)
-            return lambda size: tuple(_translated(word, lang) for word in form(size))
+            return lambda size: tuple(_as_long_as_wide(_translated(word, lang)) for word in form(size))
+
+        def _format_action(self, action: argparse.Action) -> str:
+            # Its own line would only repeat the heading above the commands.
+            if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse has no public name for it
+                return "".join(self._format_action(one) for one in action._get_subactions())  # noqa: SLF001
+            return super()._format_action(action)
 
         def _split_lines(self, text: str, width: int) -> list[str]:
             return _wrap(text, width)
@@ -197,6 +207,11 @@ def _wrap(text: str, width: int) -> list[str]:
     """Lines of at most ``width`` columns (textwrap counts a Chinese character as one and never breaks between two)."""
     text = " ".join(text.split())
     return [text[start:end].rstrip() for start, end in wrapped(text, width, _columns)] if text else []
+
+
+def _as_long_as_wide(text: str) -> str:
+    """The text with as many characters as it has columns: argparse lays out by their number."""
+    return "".join(character + _FILLER if is_wide(character) else character for character in text)
 
 
 def _columns(text: str) -> int:

@@ -23,12 +23,15 @@ ACTIONS: Final = ("list", "show", "check", "test", "schema", "new", "docs")
 def configure(parser: "Parser") -> None:
     """Adds the arguments of ``rules`` and of its actions."""
     from sgdoctor.cli.parsing import Parser
+    from sgdoctor.messages import say
     from sgdoctor.rules.model import Severity
     from sgdoctor.rules.vocabulary import FAMILIES
 
     lang = parser.lang
     parser.description = words(lang, "about")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
+    actions = parser.add_subparsers(
+        dest="action", metavar="ACTION", title=say(lang, "actions"), required=True, parser_class=Parser
+    )
     added = {name: actions.add_parser(name, help=words(lang, f"help.{name}"), lang=lang) for name in ACTIONS}
     for name, action in added.items():
         action.add_language()

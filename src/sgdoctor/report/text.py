@@ -241,7 +241,9 @@ class _Card(Canvas):
             line.append(label + " " * (width - cell_len(label)))
             line.append(f"  {phase.seconds:8.1f} s" if phase.seconds is not None else " " * 12)
             line.append(f"  {phase.memory_gib:7.2f} GiB" if phase.memory_gib is not None else " " * 13)
-            line.append("  " + say(self.lang, "report.lines", first=phase.start_line, last=phase.end_line), style="dim")
+            first, final = phase.start_line, phase.end_line
+            key = "report.line" if first == final else "report.lines"
+            line.append("  " + say(self.lang, key, line=first, first=first, last=final), style="dim")
             if not phase.done and phase is not last:
                 line.append("  " + say(self.lang, "report.unfinished"), style="dim")
             line.rstrip()

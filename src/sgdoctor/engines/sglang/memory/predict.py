@@ -253,8 +253,8 @@ def _warnings(found: Prediction, settings: Settings) -> tuple[Warned, ...]:
             Warned(
                 "context-over-pool",
                 Text(
-                    f"The context of {context:,} tokens cannot be served: no request can be longer than the KV cache of "
-                    f"{tokens:,} tokens.",
+                    f"The context of {context:,} tokens cannot be served: no request can be longer than the KV cache "
+                    f"of {tokens:,} tokens.",
                     f"无法服务 {context:,} 个 token 的上下文：单个请求不能超过 KV 缓存的 {tokens:,} 个 token。",
                 ),
                 "SGL441",

@@ -470,7 +470,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "explain.fixes": ("What cures it", "怎么修"),
     "explain.severity": ("{severity}, {confidence}", "{severity}，{confidence}"),
     "explain.looks_like": ("How it looks in a log", "在日志中的样子"),
-    "explain.muted": ("Muted by {file}: diagnose leaves it out.", "已被 {file} 静音：diagnose 会跳过它。"),
+    "explain.muted": ("Muted by {file}: diagnose leaves it out.", "已被 {file} 停用：diagnose 会跳过它。"),
     "explain.which": (
         "diagnose shows those that fit the numbers of a log.",
         "diagnose 只显示适合日志中数值的办法。",

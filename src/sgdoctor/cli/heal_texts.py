@@ -14,10 +14,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
             "or bad usage, 130 you stopped it."
         ),
         (
-            "治好一个容器：找出启动失败的原因，用修正后的参数重启，跟踪新的启动，如果再次失败就从新的失败继续，"
+            "修好一个容器：找出启动失败的原因，用修正后的参数重启，跟踪新的启动，如果再次失败就从新的失败继续，"
             "直到服务就绪并正确回答一个问题，或者恢复最初的启动配置。同一启动配置不会尝试两次。只采用安全的办法；"
-            "有代价的办法会先询问。退出码：0 服务已验证，3 未治好且一切恢复原状，5 同上，因为原因无法确定，"
-            "4 已提供服务但无法询问，或日志未结束，2 被拒绝或用法错误，130 被你中止。"
+            "有代价的办法会先询问。退出码：0 服务已验证，3 未修好且一切恢复原状，5 同上，因为原因无法确定，"
+            "4 已提供服务但无法询问，或重启记录未结束，2 被拒绝或用法错误，130 被你中止。"
         ),
     ),
     "max_attempts": ("relaunches at most (default 3)", "最多重启几次（默认 3）"),
@@ -42,7 +42,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     # Before and on the way
     "head": (
         "Healing {name}: up to {tries} relaunches, each drawn from how the one before fails. The first one:",
-        "治疗 {name}：最多重启 {tries} 次，每次都依据上一次的失败。第一次：",
+        "修复 {name}：最多重启 {tries} 次，每次都依据上一次的失败。第一次：",
     ),
     "waiting": ("{name} runs. Its answers are asked for.", "{name} 正在运行，正在检查它的回答。"),
     "try": ("Relaunch {number} of at most {tries}: {changes}", "第 {number} 次重启（最多 {tries} 次）：{changes}"),
@@ -78,11 +78,11 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     # The last line
     "end.verified": (
         "{name} is healed after {count} and {time}: it serves, and its answers were checked.",
-        "{name} 已治好：{count}，用时 {time}；服务正常，回答已检查。",
+        "{name} 已修好：{count}，用时 {time}；服务正常，回答已检查。",
     ),
     "end.well": (
         "{name} serves, and its answers were checked; there is nothing to heal.",
-        "{name} 服务正常，回答已检查；无需治疗。",
+        "{name} 服务正常，回答已检查；无需修复。",
     ),
     "end.serves": (
         "{name} serves after {count} and {time}; its answers were not checked. {why}",
@@ -91,34 +91,34 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "end.runs": ("{name} serves; its answers were not checked. {why}", "{name} 正在提供服务；回答未检查。{why}"),
     "end.faulty": (
         "{name}: not healed: it starts, and what it answers is wrong; why is not determined. {why}",
-        "{name}：未治好：能启动，但回答有误，原因无法确定。{why}",
+        "{name}：未修好：能启动，但回答有误，原因无法确定。{why}",
     ),
-    "end.manual": ("{name}: not healed: only you can put this right. {why}", "{name}：未治好：需要你手动处理。{why}"),
+    "end.manual": ("{name}: not healed: only you can put this right. {why}", "{name}：未修好：需要你手动处理。{why}"),
     "end.undetermined": (
         "{name}: not healed: why it fails is not determined. {why}",
-        "{name}：未治好：失败原因无法确定。{why}",
+        "{name}：未修好：失败原因无法确定。{why}",
     ),
     "end.unsafe": (
         "{name}: not healed: what is left to try can make answers worse (--allow-unsafe). {why}",
-        "{name}：未治好：剩下的办法可能降低回答质量（--allow-unsafe）。{why}",
+        "{name}：未修好：剩下的办法可能降低回答质量（--allow-unsafe）。{why}",
     ),
     "end.does-not-fit": (
         "{name}: not healed: this model does not fit this card. {why}",
-        "{name}：未治好：这张卡放不下该模型。{why}",
+        "{name}：未修好：这张卡放不下该模型。{why}",
     ),
     "end.nothing-new": (
         "{name}: not healed: nothing is left to try. {why}",
-        "{name}：未治好：没有可再尝试的办法。{why}",
+        "{name}：未修好：没有可再尝试的办法。{why}",
     ),
     "end.idle": (
         "{name}: there is nothing to heal. {why} Start it: docker start {name}",
-        "{name}：无需治疗。{why}启动：docker start {name}",
+        "{name}：无需修复。{why}启动：docker start {name}",
     ),
     "end.limit": (
         "{name}: not healed. {why} More: --max-attempts",
-        "{name}：未治好。{why}可用 --max-attempts 增加次数",
+        "{name}：未修好。{why}可用 --max-attempts 增加次数",
     ),
-    "end.deadline": ("{name}: not healed. {why}", "{name}：未治好。{why}"),
+    "end.deadline": ("{name}: not healed. {why}", "{name}：未修好。{why}"),
     "end.stopped": ("{name}: stopped by you.", "{name}：已被你中止。"),
     "end.not-agreed": ("{name}: left as it is.", "{name}：保持不变。"),
     "end.refused": ("{name}: not relaunched. {why}", "{name}：未重启。{why}"),

@@ -10,7 +10,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
             " the configuration directory (~/.config/sgdoctor/rules) and in the directories that SGDOCTOR_RULES names."
         ),
         (
-            "规则是 YAML 文件，格式见 docs/rule-format.md。您自己的规则放在配置目录的 rules 文件夹"
+            "规则是 YAML 文件，格式见 docs/rule-format.md。你自己的规则放在配置目录的 rules 文件夹"
             "（~/.config/sgdoctor/rules）以及 SGDOCTOR_RULES 指定的目录中。"
         ),
     ),
@@ -31,12 +31,12 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "new.name": ("name of the rule, lower-case words joined by -", "规则名称，小写单词用 - 连接"),
     "new.from": ("begin with what stands on this line of a log", "以日志中这一行的内容为起点"),
-    "new.dir": ("folder for the file; default: your rules folder", "文件所在目录；默认为您的规则目录"),
+    "new.dir": ("folder for the file; default: your rules folder", "文件所在目录；默认为你的规则目录"),
     "docs.dir": ("folder for the pages", "页面所在目录"),
-    "count": ("rules: {count}, muted: {muted}", "{count} 条规则，{muted} 条已静音"),
-    "list.muted": ("muted", "已静音"),
-    "list.replaces": ("yours, over the built-in one", "您的规则，替换内置规则"),
-    "muted_by": ("muted by {file}", "已被 {file} 静音"),
+    "count": ("rules: {count}, muted: {muted}", "{count} 条规则，{muted} 条已停用"),
+    "list.muted": ("muted", "已停用"),
+    "list.replaces": ("yours, over the built-in one", "你的规则，替换内置规则"),
+    "muted_by": ("muted by {file}", "已被 {file} 停用"),
     "replaces": ("replaces {file}", "替换 {file}"),
     "no_rule": (
         "there is no rule or file {given}{hint}; sgdoctor rules list shows all",

@@ -64,7 +64,7 @@ def degraded(first: Diagnosis | None, line: int | None, *, serving: bool) -> Tex
         return Text(f"Not fatal, but wrong: {title.en}", f"不致命，但有问题：{title.zh}")
     return Text(
         f"It serves, but line {line} holds an exception that no rule knows.",
-        f"服务在运行，但第 {line} 行有一个没有规则认识的异常。",
+        f"服务在运行，但第 {line} 行有一个规则库无法解释的异常。",
     )
 
 

@@ -83,7 +83,7 @@ class Journal:
                 path.unlink(missing_ok=True)
             raise UserError(
                 f"The journal of the relaunch cannot be written in {folder}: {error.strerror}. Nothing was touched.",
-                f"无法在 {folder} 写入重启日志：{error.strerror}。未做任何改动。",
+                f"无法在 {folder} 写入重启记录：{error.strerror}。未做任何改动。",
             ) from None
         journal._size = len(line)
         return journal

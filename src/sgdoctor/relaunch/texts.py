@@ -104,7 +104,7 @@ def name_taken(name: str, reason: str) -> Text:
 
 def journal_unwritable(reason: str) -> Text:
     """The disk."""
-    return Text(f"The journal cannot be written any more: {reason}.", f"重启日志无法继续写入：{reason}。")
+    return Text(f"The journal cannot be written any more: {reason}.", f"重启记录无法继续写入：{reason}。")
 
 
 def cut_off(name: str, journal: str) -> Text:
@@ -122,7 +122,7 @@ def foreign(name: str, other: str) -> Text:
     return Text(
         f"{other} is left of a relaunch of {name} whose journal is not here: another user or another machine is at "
         f"work on it, or was. If nobody is: docker rm {other}",
-        f"{other} 是 {name} 的一次重启留下的容器，但这里没有对应的日志：可能有其他用户或机器正在操作。"
+        f"{other} 是 {name} 的一次重启留下的容器，但这里没有对应的重启记录：可能有其他用户或机器正在操作。"
         f"如果没有：docker rm {other}",
     )
 

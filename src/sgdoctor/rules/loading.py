@@ -127,7 +127,7 @@ def mutes_of_nothing(mutes: Sequence[Mute], known: Collection[str]) -> list[Prob
         Problem(
             mute.file,
             mute.line,
-            Text(f"there is no rule {mute.id} to mute", f"没有可静音的规则 {mute.id}"),
+            Text(f"there is no rule {mute.id} to mute", f"没有可停用的规则 {mute.id}"),
             warning=True,
         )
         for mute in mutes

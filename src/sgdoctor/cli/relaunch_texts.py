@@ -17,8 +17,8 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         (
             "用修正参数后的新容器替换原容器，逐步进行，有重启记录，随时可以恢复：新容器准备好之后才停止旧容器；"
             "如果新容器无法提供服务，旧容器会恢复运行。不指定改动时采用 `sgdoctor fix` 的方案；指定 --fix、--set、"
-            "--unset、--env、--image 或 --plan 时只做这些改动。Compose 服务通过其文件重启。"
-            "退出码：0 已提供服务，3 失败且一切恢复原状，2 被拒绝或用法错误，4 两者都不是：重启记录未结束，130 被你中止。"
+            "--unset、--env、--image 或 --plan 时只做这些改动。Compose 服务通过其文件重启。退出码：0 已提供服务，"
+            "3 失败且一切恢复原状，2 被拒绝或用法错误，4 两者都不是：重启记录未结束，130 被你中止。"
         ),
     ),
     "relaunch.container": ("name, id or compose service of a container", "容器的名称、ID 或 compose 服务名"),

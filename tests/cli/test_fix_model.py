@@ -10,7 +10,6 @@ from sgdoctor.cli import fix_answer
 from sgdoctor.cli.fix_model import launch_script, model_folder, smallest_of
 from sgdoctor.cli.main import main
 from sgdoctor.gpu.model import Gpu
-from sgdoctor.launch.host_paths import host_path
 from sgdoctor.launch.model import Gpus, Launch, Mount, Origin
 from tests.fixes.samples import ENGINE, flags_of
 from tests.gpu.samples import idle

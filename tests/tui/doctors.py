@@ -106,7 +106,7 @@ class FakeDoctor:
         return self._errand("resume", f"Go on with the relaunch of {NAME}?", f"继续 {NAME} 的重启？")
 
     def heal(self) -> Errand:
-        return self._errand("heal", f"Heal {NAME}?", f"治疗 {NAME}？")
+        return self._errand("heal", f"Heal {NAME}?", f"修复 {NAME}？")
 
     def write(self, draft: Draft) -> Errand:
         return self._errand("write", f"Write {draft.file}?", f"写入 {draft.file}？", draft)

@@ -502,7 +502,7 @@ async def test_healing_reports_every_try() -> None:
         one.doctor.begins = (Text("Relaunch 1 of at most 3", "第 1 次重启（最多 3 次）"), *one.doctor.begins)
         one.doctor.ended = Ended(
             done=True,
-            text=Text("healed after 1 relaunch", "已治好"),
+            text=Text("healed after 1 relaunch", "已修好"),
             report=lambda console, lang: console.print(f"What was tried ({lang})"),
         )
         await one.under_way("h")

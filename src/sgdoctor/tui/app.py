@@ -31,6 +31,8 @@ from sgdoctor.tui.words import tell
 from sgdoctor.watching.model import Link, Snapshot
 
 _PAINT_SECONDS: Final = 1 / 30
+_ANSWER_SECONDS: Final = 0.06
+"""How long it takes to answer a key."""
 _TOAST_LONG: Final = 8
 _SETTLED_SECONDS: Final = 1.0
 _AT_WORK: Final = 10
@@ -161,7 +163,9 @@ class SgdoctorApp(Curing):
         What is typed right behind the key that leads to a field is sent to where the keyboard was before, and comes up
         from there; nothing printable comes up from a field itself.
         """
-        if isinstance(event, events.Key) and event.is_forwarded and event.is_printable:
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self.session.step_back(_ANSWER_SECONDS)
+        elif isinstance(event, events.Key) and event.is_printable:
             field = self.focused
             if isinstance(field, Input):
                 field.post_message(events.Key(event.key, event.character))

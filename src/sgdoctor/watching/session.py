@@ -28,6 +28,9 @@ _NAP: Final = 0.1
 """How long a wish of the user may go unheard."""
 _CLOCK_LOOK: Final = 5.0
 _STEP_BACK: Final = 0.005
+# Whoever keeps a key pressed does not keep the log from being read: at least a third of the time is for it.
+_MOST_BACK: Final = 0.2
+_FORWARD: Final = 0.1
 _MAX_UNFINISHED: Final = 8 << 20
 _GOING: Final = frozenset({State.STARTING, State.STALLED})
 
@@ -60,6 +63,7 @@ class Session:
         self._ending = False
         self._shown: int | None = None
         self._steps_back_until = 0.0
+        self._stepped_back = 0.0
         self._thread: threading.Thread | None = None
         self._stopped = threading.Event()
         self._snapshot: Snapshot | None = None
@@ -122,9 +126,14 @@ class Session:
     def step_back(self, seconds: float) -> None:
         """Read and judge nothing for a moment, so that another thread has the interpreter to itself.
 
-        What the server writes meanwhile waits in the feed.
+        What the server writes meanwhile waits in the feed. Called again and again, it gives a part of the time only.
         """
-        self._steps_back_until = time.monotonic() + seconds
+        now = time.monotonic()
+        if now >= self._steps_back_until + _FORWARD:
+            self._stepped_back = now
+        elif now >= self._steps_back_until:
+            return
+        self._steps_back_until = min(now + seconds, self._stepped_back + _MOST_BACK)
 
     def note_activity(self) -> None:
         """The GPU or the CPU of the server is at work: without a line it is silent, and yet not stalled."""

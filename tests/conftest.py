@@ -1,6 +1,7 @@
 """What all tests share: the fixture logs, and a home of their own so that no rule or cache of the user plays a part."""
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,13 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> None:
     for variable in ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "NO_COLOR", "FORCE_COLOR", "SGDOCTOR_RULES"):
         os.environ.pop(variable, None)
     os.environ["LANG"] = "C.UTF-8"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def heard_interrupts() -> None:
+    """Programs under test hear Ctrl-C; a shell starts what it puts into the background with SIGINT ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)

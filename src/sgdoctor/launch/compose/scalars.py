@@ -100,6 +100,9 @@ def _encoded(new: str, style: str, *, first: bool, in_flow: bool) -> str:
         return new.replace("'", "''")
     if style == "" and (not _is_safe_inside(new, in_flow=in_flow) or (first and new and _INDICATOR.match(new))):
         raise CannotSpliceError
+    # A colon is one of YAML's if a blank comes behind it, a hash if one stands before it: both may be around here.
+    if style == "" and (new.endswith(":") or new.startswith("#")):
+        raise CannotSpliceError
     return new
 
 

@@ -7,7 +7,6 @@ import signal
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,14 +16,13 @@ from sgdoctor.containers.spool import Spool
 from sgdoctor.processes.child import Child, Patience
 from sgdoctor.processes.memory_kills import MemoryKills
 from sgdoctor.texts import Text
-from sgdoctor.watching.feeds import PIECE, Arrival, Begun, Output, Standing
+from sgdoctor.watching.feeds import PIECE, Arrival, Begun, Output, Standing, arrived
 from sgdoctor.watching.model import Link, Subject
 
 _LOOK: Final = 0.05
 _GATHER: Final = 0.005
 _ROOM: Final = 64 << 20
 """Bytes that may wait to be judged; then the engine waits, as it would for a slow terminal."""
-_AT_ONCE: Final = 512 << 10
 _SAMPLE_SECONDS: Final = 2.0
 _NANO: Final = 10**9
 
@@ -98,19 +96,7 @@ class ProcessFeed:
 
     def read(self, timeout: float) -> Sequence[Arrival]:
         """What has arrived; see ``Feed.read``."""
-        arrivals: list[Arrival] = []
-        size = 0
-        with suppress(queue.Empty):
-            arrival = self._arrivals.get(timeout=timeout)
-            while True:
-                if isinstance(arrival, Exception):
-                    raise arrival
-                arrivals.append(arrival)
-                if isinstance(arrival, Output):
-                    size += len(arrival.data)
-                if size >= _AT_ONCE:
-                    break
-                arrival = self._arrivals.get_nowait()
+        arrivals, size = arrived(self._arrivals, timeout)
         self._taken += size
         return arrivals
 

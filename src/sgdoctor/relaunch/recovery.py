@@ -227,21 +227,7 @@ def _launches(container: str, root: Path | None, engine: str | None = None) -> l
             original = _request(intent.original, intent.original_connects, intent.platform, policy)
             first = Attempt(0, intent.old_id, intent.old_command, journal=journal.id, way=intent.way)
             found, holds = [_Launched(first, original, journal)], 0
-        attempt = Attempt(
-            number=len(found),
-            container=journal.known.get("new", ""),
-            command=intent.command,
-            changes=intent.changes,
-            began=journal.began,
-            ending=outcome.ending if outcome is not None else Ending.OPEN,
-            reason=outcome.reason if outcome is not None else None,
-            seconds=seconds_of(journal),
-            log=journal.known.get("log"),
-            rule=journal.known.get("rule", ""),
-            purpose=intent.purpose,
-            journal=journal.id,
-            way=intent.way,
-        )
+        attempt = _attempt(journal, len(found))
         found.append(
             _Launched(attempt, _request(intent.body, intent.connects, intent.platform, intent.policy), journal)
         )
@@ -257,12 +243,12 @@ def _launches(container: str, root: Path | None, engine: str | None = None) -> l
     return found
 
 
-def _start(journal: Journal, number: int, root: Path | None) -> Attempt:
-    """A start of a process; without an end it is the one that runs, or was cut off."""
+def _attempt(journal: Journal, number: int) -> Attempt:
+    """What a journal says of the start that it is about."""
     outcome, intent = journal.outcome, journal.intent
     return Attempt(
         number=number,
-        container="",
+        container=journal.known.get("new", ""),
         command=intent.command,
         changes=intent.changes,
         began=journal.began,
@@ -271,9 +257,17 @@ def _start(journal: Journal, number: int, root: Path | None) -> Attempt:
         seconds=seconds_of(journal),
         log=journal.known.get("log"),
         rule=journal.known.get("rule", ""),
-        current=outcome is None and holder(intent.container, root) is not None,
+        purpose=intent.purpose,
         journal=journal.id,
-        way=Way.PROCESS,
+        way=intent.way,
+    )
+
+
+def _start(journal: Journal, number: int, root: Path | None) -> Attempt:
+    """A start of a process; without an end it is the one that runs, or was cut off."""
+    return replace(
+        _attempt(journal, number),
+        current=journal.outcome is None and holder(journal.intent.container, root) is not None,
         phases=json.loads(journal.known.get("phases", "{}")),
     )
 

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from sgdoctor import __version__
 from sgdoctor.launch.model import Document
 from sgdoctor.patterns import lazy_pattern
 from sgdoctor.preflight.answer import Preflight
 from sgdoctor.preflight.model import Check, Finding, Status
 from sgdoctor.report.preflight_words import redactor_of
 from sgdoctor.report.safe import printable
-from sgdoctor.report.sarif import SARIF_SCHEMA, uri_of
+from sgdoctor.report.sarif import sarif_log, uri_of
 from sgdoctor.report.wording import change_text
 from sgdoctor.texts import Text
 
@@ -33,21 +32,7 @@ def preflight_sarif(answer: Preflight, file: str, lang: str, *, redact: bool = T
     writer = _Writer(answer, file, lang, redact=redact)
     results = list(writer.results())
     rules = {result["ruleId"]: writer.rule(result.pop("check")) for result in results}
-    order = {rule: index for index, rule in enumerate(rules)}
-    for result in results:
-        result["ruleIndex"] = order[result["ruleId"]]
-    return {
-        "$schema": SARIF_SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": {"name": "sgdoctor", "semanticVersion": __version__, "rules": list(rules.values())}},
-                "columnKind": "unicodeCodePoints",
-                "language": "zh-CN" if lang == "zh" else "en-US",
-                "results": results,
-            }
-        ],
-    }
+    return sarif_log(rules, results, lang)
 
 
 class _Writer:

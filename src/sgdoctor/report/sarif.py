@@ -1,6 +1,6 @@
 """Verdicts as SARIF 2.1.0, for code hosts and editors that show findings beside a file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import quote
@@ -43,8 +43,19 @@ def as_sarif(results: Sequence[tuple[str, Verdict]], lang: str, *, redact: bool 
             rules.setdefault(_UNEXPLAINED, {"id": _UNEXPLAINED, "name": "Unexplained"})
             level = "error" if verdict.state is State.UNDETERMINED else "warning"
             found.append(writer.unexplained(verdict.unexplained, verdict.summary, level))
-    order = {rule_id: index for index, rule_id in enumerate(rules)}
-    for result in found:
+    return sarif_log(rules, found, lang)
+
+
+def sarif_log(rules: Mapping[str, Any], results: Sequence[dict[str, Any]], lang: str) -> dict[str, Any]:
+    """A SARIF log of one run.
+
+    Args:
+        rules: reporting descriptors by id.
+        results: each names its rule as ``ruleId``; they get their ``ruleIndex`` here.
+        lang: ``en`` or ``zh``.
+    """
+    order = {rule: index for index, rule in enumerate(rules)}
+    for result in results:
         result["ruleIndex"] = order[result["ruleId"]]
     return {
         "$schema": SARIF_SCHEMA,
@@ -54,7 +65,7 @@ def as_sarif(results: Sequence[tuple[str, Verdict]], lang: str, *, redact: bool 
                 "tool": {"driver": {"name": "sgdoctor", "semanticVersion": __version__, "rules": list(rules.values())}},
                 "columnKind": "unicodeCodePoints",
                 "language": "zh-CN" if lang == "zh" else "en-US",
-                "results": found,
+                "results": list(results),
             }
         ],
     }

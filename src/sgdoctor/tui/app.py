@@ -33,7 +33,6 @@ from sgdoctor.watching.model import Link, Snapshot
 _PAINT_SECONDS: Final = 1 / 30
 _ANSWER_SECONDS: Final = 0.06
 """How long it takes to answer a key."""
-_TOAST_LONG: Final = 8
 _SETTLED_SECONDS: Final = 1.0
 _AT_WORK: Final = 10
 """Percent: a desktop alone stays below."""

@@ -225,11 +225,6 @@ class LogCanvas(LogPaper):
             self._texts.lang = lang
             self._retell()
 
-    def hide_with(self, hide: Redactor) -> None:
-        """Takes secrets out of what is shown and copied in another way, for instance one that knows more of them."""
-        self._texts.hide = hide
-        self._retell()
-
     def _retell(self) -> None:
         """Lines read differently now."""
         self.parts = None

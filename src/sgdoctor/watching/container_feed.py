@@ -21,12 +21,11 @@ from sgdoctor.containers.records import (
 )
 from sgdoctor.containers.spool import Spool
 from sgdoctor.texts import Text
-from sgdoctor.watching.feeds import Arrival, Begun, Output, Standing
+from sgdoctor.watching.feeds import Arrival, Begun, Output, Standing, arrived
 from sgdoctor.watching.model import Link, Subject
 
 _NANO: Final = 1e-9
 _WAITING: Final = 64
-_AT_ONCE: Final = 512 << 10
 # Only a person brings these to an end.
 _OVER: Final = frozenset({WaitReason.STOPPED, WaitReason.REMOVED})
 
@@ -79,19 +78,7 @@ class ContainerFeed:
             if self._thread is None and not self._closed.is_set():
                 self._thread = threading.Thread(target=self._follow, name="sgdoctor-follow", daemon=True)
                 self._thread.start()
-        arrivals: list[Arrival] = []
-        size = 0
-        with suppress(queue.Empty):
-            arrival = self._arrivals.get(timeout=timeout)
-            while True:
-                if isinstance(arrival, Exception):
-                    raise arrival
-                arrivals.append(arrival)
-                size += len(arrival.data) if isinstance(arrival, Output) else 0
-                if size >= _AT_ONCE:
-                    break
-                arrival = self._arrivals.get_nowait()
-        return arrivals
+        return arrived(self._arrivals, timeout)[0]
 
     def close(self) -> None:
         """End the follower and its thread."""

@@ -1,9 +1,11 @@
 """Where the bytes of a watched log come from. Files and containers have modules of their own."""
 
 import os
+import queue
 import select
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple, Protocol
 
 from sgdoctor.errors import UserError
@@ -15,6 +17,8 @@ from sgdoctor.watching.model import Link, Subject
 PIECE: Final = 128 << 10
 """Bytes that a feed gives at once at most: so long nobody else gets to run."""
 _PROBE: Final = 1 << 16
+_AT_ONCE: Final = 512 << 10
+"""Bytes that are taken out of a queue at once."""
 
 
 class Output(NamedTuple):
@@ -62,6 +66,33 @@ class Anew(NamedTuple):
 
 
 Arrival = Output | Begun | Standing | Anew
+
+
+def arrived(
+    waiting: "queue.Queue[Arrival | Exception] | queue.SimpleQueue[Arrival | Exception]", timeout: float
+) -> tuple[list[Arrival], int]:
+    """What a thread has put into a queue for ``Feed.read``, up to some size at once, and the bytes in it.
+
+    Args:
+        waiting: the queue.
+        timeout: seconds to wait for the first one.
+
+    Raises:
+        Exception: what the thread ended with, where that is next.
+    """
+    arrivals: list[Arrival] = []
+    size = 0
+    with suppress(queue.Empty):
+        arrival = waiting.get(timeout=timeout)
+        while True:
+            if isinstance(arrival, Exception):
+                raise arrival
+            arrivals.append(arrival)
+            size += len(arrival.data) if isinstance(arrival, Output) else 0
+            if size >= _AT_ONCE:
+                break
+            arrival = waiting.get_nowait()
+    return arrivals, size
 
 
 class Feed(Protocol):

@@ -10,7 +10,6 @@ from sgdoctor.watching.model import Load
 
 _KEPT: Final = 120
 _DECODE: Final = b"Decode batch"
-_PREFILL: Final = b"Prefill batch"
 
 
 class LoadMeter:

@@ -45,7 +45,6 @@ _ALWAYS: Final = (
     PhaseName.SERVING,
 )
 _TIMED: Final = frozenset(BANDS)
-_DEAD: Final = frozenset({State.FAILED, State.UNDETERMINED})
 
 
 class Now(NamedTuple):

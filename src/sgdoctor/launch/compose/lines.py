@@ -1,10 +1,5 @@
 """Lines of a text."""
 
-import re
-from typing import Final
-
-_COMMENT_OR_NOTHING: Final = re.compile(r"[ \t]*(?:#[^\r\n]*)?\r?")
-
 
 class CannotSpliceError(Exception):
     """A text has no place for what is to be written there."""
@@ -37,9 +32,3 @@ def indentation(text: str, index: int) -> str:
 def newline_of(text: str) -> str:
     """The kind of line break that ``text`` uses."""
     return "\r\n" if "\r\n" in text else "\n"
-
-
-def ends_line(text: str, index: int) -> bool:
-    """Whether only blanks and a comment stand between ``index`` and the end of its line."""
-    end = text.find("\n", index)
-    return _COMMENT_OR_NOTHING.fullmatch(text, index, len(text) if end < 0 else end) is not None

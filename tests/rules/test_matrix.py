@@ -14,6 +14,7 @@ from sgdoctor.diagnosis.pipeline import diagnose_bytes
 from sgdoctor.rules.base import RuleBase, load_rule_base
 from sgdoctor.rules.loading import load_rules
 from sgdoctor.rules.locate import built_in_dir, fixtures_dir, test_log
+from sgdoctor.rules.model import Rule
 
 # `test_log` finds the log of a test of a rule; it is none.
 test_log.__test__ = False  # type: ignore[attr-defined]
@@ -74,6 +75,10 @@ def _meant(root: str, base: RuleBase) -> tuple[str, ...]:
     return tuple(name.split("-")[0] for name in base.rule(root).explains)
 
 
+def _literals(rule: Rule) -> list[str]:
+    return [literal for pattern in rule.patterns for literal in pattern.literals]
+
+
 def _each_line(change: Callable[[str], str]) -> Callable[[str], str]:
     return lambda text: "".join(map(change, text.splitlines(keepends=True)))
 
@@ -128,7 +133,10 @@ def test_a_failure_is_the_same_however_it_is_written(name: str, samples: list[Sa
         (sample.rule, sample.log.decode())
         for sample in samples
         # What a broken line says as a figure is not read; failures are.
-        if len(sample.log) < 20_000 and (name != "wrapped" or base.rule(sample.rule).severity.is_diagnosis)
+        if len(sample.log) < 20_000
+        and (name != "wrapped" or base.rule(sample.rule).severity.is_diagnosis)
+        # A rule that looks for a type by its name is about that type.
+        and not (name == "other-dtypes" and any(change(text) != text for text in _literals(base.rule(sample.rule))))
     ]
     wrong = [
         (rule, before, after)

@@ -19,6 +19,7 @@ from sgdoctor.report.safe import printable
 from sgdoctor.tui.bindings import app_bindings, keymap
 from sgdoctor.tui.commands import Offers
 from sgdoctor.tui.curing import Curing
+from sgdoctor.tui.heap import Heap
 from sgdoctor.tui.keys import KEYS, table_with
 from sgdoctor.tui.leaving import Exit, leaving_in_order
 from sgdoctor.tui.log_keys import LOG_KEYS
@@ -32,6 +33,7 @@ from sgdoctor.watching.model import Link, Snapshot
 
 _PAINT_SECONDS: Final = 1 / 30
 _ANSWER_SECONDS: Final = 0.06
+_TIDY_SECONDS: Final = 0.2
 """How long it takes to answer a key."""
 _SETTLED_SECONDS: Final = 1.0
 _AT_WORK: Final = 10
@@ -103,6 +105,7 @@ class SgdoctorApp(Curing):
         self._rung = False
         self._painted = 0.0
         self._timer: Timer | None = None
+        self._heap = Heap()
         self._so_far: tuple[int, State, int] | None = None
         for theme in (DARK, LIGHT):
             self.register_theme(theme)
@@ -128,6 +131,8 @@ class SgdoctorApp(Curing):
             self.say(tell(self.view.lang, "no_theme", name=printable(self._no_theme)), severity="warning")
         for note in self.options.notes:
             self.say(printable(note))
+        self._heap.settle()
+        self.set_interval(_TIDY_SECONDS, self._heap.tidy)
         self.session.start(self.take_snapshot, self.take_failure)
         if self._sampler is not None:
             self._sampler.start()
@@ -138,6 +143,7 @@ class SgdoctorApp(Curing):
             self._sampler.stop()
         with suppress(Exception):
             self.session.stop()
+        self._heap.release()
         remembered = Remembered(self.theme, self.view.lang, self.view.benign, self.main.active)
         with suppress(OSError):
             self.options.remember(remembered)
@@ -164,6 +170,7 @@ class SgdoctorApp(Curing):
         """
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.session.step_back(_ANSWER_SECONDS)
+            self._heap.hold()
         elif isinstance(event, events.Key) and event.is_printable:
             field = self.focused
             if isinstance(field, Input):

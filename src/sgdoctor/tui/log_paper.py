@@ -4,7 +4,7 @@ from typing import ClassVar, Final
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.cache import LRUCache
+from textual.cache import FIFOCache
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -24,6 +24,10 @@ DIGITS: Final = 4
 _LEAST_CHIP_ROOM: Final = 40
 WHOLE: Final = slice(0, None)
 """All characters of a line."""
+
+_KEPT_ROWS: Final = 256
+"""For scrolling back a few pages. Each row is some twenty objects for the garbage collector to go through, and those of
+an ``LRUCache`` would hold each other."""
 
 
 class LogPaper(ScrollView, can_focus=True):
@@ -81,7 +85,7 @@ class LogPaper(ScrollView, can_focus=True):
         """Number of the line that is pointed at for a moment; 0 for none."""
         self._texts = Texts(lines, self._is_open, lang, hide)
         self._sheet = Sheet(Shown(lines), self._texts.text)
-        self._strips: LRUCache[tuple[object, ...], Strip] = LRUCache(1024)
+        self._strips: FIFOCache[tuple[object, ...], Strip] = FIFOCache(_KEPT_ROWS)
         self._styles: dict[tuple[str, ...], Style] = {}
         self._digits = DIGITS
         self._width = 1

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from textual.cache import LRUCache
+from textual.cache import FIFOCache
 
 from sgdoctor.report.redact import Redactor
 from sgdoctor.tui.log_filter import fold_members
@@ -52,7 +52,7 @@ class Texts:
         self.as_written = False
         self.hide = hide
         self._is_open = is_open
-        self._told: LRUCache[int, Told] = LRUCache(512)
+        self._told: FIFOCache[int, Told] = FIFOCache(512)
 
     def clear(self) -> None:
         """Forgets what was told."""

@@ -14,6 +14,14 @@ from sgdoctor.tui.bindings import pane_bindings
 from sgdoctor.tui.view import View
 
 
+def entitle(frame: Widget, title: str, subtitle: str = "") -> None:
+    """Write on the frame around a widget. One that reads so already is not drawn again, and Textual would."""
+    for name, text in (("border_title", title), ("border_subtitle", subtitle)):
+        content = Content(text) if text else None
+        if getattr(frame, name) != (content.markup if content is not None else None):
+            setattr(frame, name, content)
+
+
 class Drawing(Widget):
     """Lines that a pure function of the view and the width draws; redrawn only when they changed."""
 
@@ -75,7 +83,6 @@ class Drawing(Widget):
 class Pane(VerticalScroll):
     """A framed part of the screen that can have the keyboard and scrolls."""
 
-    title_key: str = ""
     BINDINGS: ClassVar[list[BindingType]] = [*pane_bindings()]
 
     def action_line_up(self) -> None:

@@ -53,8 +53,6 @@ _FIXES: Final = 3
 class DiagnosisPane(Pane):
     """The cards; up and down select one of them."""
 
-    title_key = "pane.diagnosis"
-
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.selected = 0

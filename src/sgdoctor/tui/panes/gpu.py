@@ -59,8 +59,6 @@ _LEVELS: Final = " ▁▂▃▄▅▆▇█"
 class GpuPane(Pane):
     """The load of the server once it serves; for each GPU its numbers, its history and who holds it."""
 
-    title_key = "pane.gpu"
-
     def compose(self) -> ComposeResult:
         """What stands above the GPUs; these come and go."""
         yield LoadLines(id="load")

@@ -31,8 +31,6 @@ _SHORT_DETAIL: Final = 10
 class StartupPane(Pane):
     """The timeline."""
 
-    title_key = "pane.startup"
-
     def compose(self):  # type: ignore[no-untyped-def]  # noqa: ANN201, D102
         yield Timeline()
 

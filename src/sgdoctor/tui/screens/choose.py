@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 from sgdoctor.tui.bindings import forwarded
 from sgdoctor.tui.drawing import BLANK, MUTED, clock, plain, prose, styled
 from sgdoctor.tui.view import PILLS, View, pill_of_state
+from sgdoctor.tui.widgets import entitle
 from sgdoctor.tui.words import tell
 from sgdoctor.watching.model import AttemptSummary
 
@@ -57,8 +58,7 @@ class ChooseScreen(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """The window."""
         with Vertical(classes="window choice") as window:
-            window.border_title = Content(self._title)
-            window.border_subtitle = Content(self._hint)
+            entitle(window, self._title, self._hint)
             yield OptionList(*(Option(content, id=name) for name, content in self._options))
 
     def on_mount(self) -> None:

@@ -19,6 +19,7 @@ from sgdoctor.tui.doctor import Errand
 from sgdoctor.tui.drawing import BLANK, MUTED, ODD, plain, prose, styled, wrap
 from sgdoctor.tui.panes.plan import diff_lines
 from sgdoctor.tui.view import View
+from sgdoctor.tui.widgets import entitle
 
 _SHORT_ID = 12
 
@@ -71,8 +72,8 @@ class ConfirmScreen(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """The window."""
         with Vertical(classes="window small") as window:
-            window.border_title = Content(say_cure(self._view.lang, "confirm.title"))
-            window.border_subtitle = Content(say_cure(self._view.lang, "confirm.keys"))
+            lang = self._view.lang
+            entitle(window, say_cure(lang, "confirm.title"), say_cure(lang, "confirm.keys"))
             with Sheet(classes="page"):
                 yield Part(self._body)
             yield Presses(self._no, self._yes)

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from sgdoctor.tui.bindings import forwarded
 from sgdoctor.tui.drawing import MUTED, cut, styled
 from sgdoctor.tui.view import View
-from sgdoctor.tui.widgets import Drawing
+from sgdoctor.tui.widgets import Drawing, entitle
 
 
 class Dialog(ModalScreen[None]):
@@ -52,6 +52,10 @@ class Dialog(ModalScreen[None]):
         """The text."""
         raise NotImplementedError
 
+    def subheading(self) -> str:
+        """What the lower edge of the frame says."""
+        return ""
+
     def keys_line(self) -> str:
         """The keys that do something here."""
         return ""
@@ -61,9 +65,13 @@ class Dialog(ModalScreen[None]):
         self.view = view
         if not self.is_running:
             return
-        self.query_one(".window", Vertical).border_title = Content(self.heading())
+        self.entitle()
         for drawing in self.query(Drawing):
             drawing.show(view)
+
+    def entitle(self) -> None:
+        """Write the headings on the frame."""
+        entitle(self.query_one(".window", Vertical), self.heading(), self.subheading())
 
     def action_move(self, way: int) -> None:
         """A row up or down."""

@@ -94,12 +94,15 @@ class PlanScreen(Dialog):
         """See ``Dialog``."""
         return heading_of(self.draft, self.view.lang)
 
+    def subheading(self) -> str:
+        """See ``Dialog``."""
+        return say_cure(self.view.lang, "plan.keys")
+
     def show(self, view: View) -> None:
         """See ``Dialog``."""
         super().show(view)
         if self.is_running:
             self._wish.placeholder = say_cure(view.lang, "plan.wish")
-            self.query_one(".window", Vertical).border_subtitle = Content(say_cure(view.lang, "plan.keys"))
 
     @property
     def settled(self) -> bool:
@@ -109,7 +112,7 @@ class PlanScreen(Dialog):
     def _redraw(self) -> None:
         for drawing in self.query(Drawing):
             drawing.redraw()
-        self.query_one(".window", Vertical).border_title = Content(self.heading())
+        self.entitle()
 
     def _found(self, view: View, width: int) -> list[Content]:
         """What the plan is against, one line."""

@@ -6,7 +6,6 @@ from typing import Final
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -19,6 +18,7 @@ from sgdoctor.tui.panes.header import Header, VerdictLine
 from sgdoctor.tui.panes.log import EvidenceLog
 from sgdoctor.tui.panes.startup import StartupPane, rows_wanted
 from sgdoctor.tui.view import View
+from sgdoctor.tui.widgets import entitle
 from sgdoctor.tui.words import tell
 from sgdoctor.watching.model import Lines
 
@@ -83,7 +83,7 @@ class WatchScreen(Screen[None]):
             if isinstance(pane, EvidenceLog):
                 continue
             number = view.key(f"pane('{name}')")
-            pane.border_title = Content(f"{number} {tell(view.lang, _FRAMES[name])}".strip())
+            entitle(pane, f"{number} {tell(view.lang, _FRAMES[name])}".strip())
         self.place_panes()
 
     def activate(self, name: str) -> bool:

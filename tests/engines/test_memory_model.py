@@ -17,6 +17,7 @@ from sgdoctor.engines.sglang.memory.predict import Card, Start, cell_bytes, pred
 from sgdoctor.engines.sglang.memory.settings import Settings, settings_of_arguments, settings_of_flags
 from sgdoctor.engines.sglang.memory.shape import ModelShape, VisionShape, shape_of
 from sgdoctor.engines.sglang.memory.weights import WeightsError, weights_of
+from tests.conftest import LOGS
 from tests.engines.memory_cases import (
     deviation,
     facts_of,
@@ -320,9 +321,26 @@ def test_a_measured_start_replaces_the_ranges() -> None:
 
     assert guessed.reason is not None
     assert measured.high - measured.low < guessed.high - guessed.low
-    other = predict(start.under(replace(start.settings, decode_max_bs=64))).left_gib
-    assert other is not None
-    assert other.low < measured.low
+
+
+@pytest.mark.parametrize(
+    ("log", "graphs"), [("article27-w19.28-mfs-0.92", [1]), ("boot-hybrid", [1, 2, 4, 8, 12, 16, 24])]
+)
+def test_graphs_are_those_that_the_engine_captured(log: str, graphs: list[int]) -> None:
+    """It leaves out batches of more requests than run at once, so a higher limit costs only those that do."""
+    start = start_of(facts_of(log))
+    assert start is not None
+    now = predict(start)
+    more = predict(start.under(replace(start.settings, decode_max_bs=64)))
+    assert now.left_gib is not None
+    assert more.left_gib is not None
+
+    assert f", bs={graphs}, avail mem=" in (LOGS / "real" / f"{log}.log").read_text()
+    assert tuple(graphs) == now.decode_graphs
+    if graphs == [1]:
+        assert more.left_gib == now.left_gib
+    else:
+        assert more.left_gib.low < now.left_gib.low
 
 
 @given(

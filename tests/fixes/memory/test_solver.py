@@ -150,11 +150,15 @@ def test_a_measured_start_bounds_the_interval_more_closely() -> None:
     assert measured.low == guessed.low
 
 
-def capture_failed(**settings: Any) -> Situation:
-    """The 27B at 0.95, out of memory while its graphs were captured."""
+def capture_failed(model: str = "27b", lacking: float = 0.3, **settings: Any) -> Situation:
+    """Out of memory at 0.95 while graphs were captured; the 27B serves two requests at once, the 8B more than a graph is for."""
     start = reported_start(vectors()["reported"][2])
-    flags = Settings(fraction=0.95, context=65536, strategy="extra_buffer", **settings)
-    return Situation(start.under(flags), Tried(flags, 0.95, "SGL414", 0.3))
+    if model != "27b":
+        start = replace(start, shape=shape_of(vectors()["models"][model]), weights_gib=16.0)
+    flags = Settings(fraction=0.95, **settings)
+    if model == "27b":
+        flags = replace(flags, context=65536, strategy="extra_buffer")
+    return Situation(start.under(flags), Tried(flags, 0.95, "SGL414", lacking))
 
 
 def test_a_capture_failure_never_leads_to_the_printed_advice() -> None:
@@ -162,9 +166,57 @@ def test_a_capture_failure_never_leads_to_the_printed_advice() -> None:
     assert found.prediction is not None
 
     assert Outcome.ADJUST is found.outcome
-    assert Change("flag.set", "--cuda-graph-max-bs-decode", "8") == found.changes[0]
     assert 0.89 <= (found.fraction or 0) <= 0.95
     assert found.prediction.failure is None
+
+
+@pytest.mark.parametrize(
+    ("lacking", "first"),
+    [
+        (0.0, Change("flag.set", "--cuda-graph-max-bs-decode", "8")),
+        (0.05, Change("flag.set", "--cuda-graph-max-bs-decode", "8")),
+        (0.3, Change("flag.set", "--cuda-graph-backend-prefill", "disabled")),
+        (3.0, Change("flag.set", "--mem-fraction-static", "0.82")),
+    ],
+)
+def test_graphs_are_cut_where_that_may_save_what_was_lacking(lacking: float, first: Change) -> None:
+    assert first == solve(capture_failed("dense-8b", lacking)).changes[0]
+
+
+@pytest.mark.parametrize("lacking", [0.0, 0.01])
+@pytest.mark.parametrize("flags", [{"requests": 1}, {"requests": 8}, {"decode_max_bs": 1}])
+def test_graphs_for_more_requests_than_run_at_once_are_not_cut(lacking: float, flags: dict[str, int]) -> None:
+    situation = capture_failed("dense-8b", lacking, prefill_graph="disabled", **flags)
+    found = solve(situation)
+
+    names = [change.name for change in found.changes]
+    assert ("--cuda-graph-max-bs-decode" in names) == (flags.get("requests") == 8)
+    if "--cuda-graph-max-bs-decode" in names:
+        assert "1" == found.changes[0].value
+    else:
+        assert ["--mem-fraction-static"] == names
+        assert (found.fraction or 1) < 0.95
+
+
+def test_a_limit_of_graphs_that_changes_none_of_them_keeps_the_bound_of_a_failure() -> None:
+    tried = capture_failed("dense-8b", requests=1)
+    limited = replace(tried, start=tried.start.under(replace(tried.start.settings, decode_max_bs=8)))
+    assert limited.tried is not None
+
+    assert interval_of(tried.start, tried.tried) == interval_of(limited.start, limited.tried)
+    fewer = tried.start.under(replace(tried.start.settings, decode_graph="disabled"))
+    assert interval_of(tried.start, tried.tried) != interval_of(fewer, tried.tried)
+
+
+def test_a_prompt_that_is_shorter_than_a_chunk_is_not_helped_by_a_smaller_one() -> None:
+    short, long = (
+        solve(replace(one, tried=replace(one.tried, rule="SGL415")))
+        for one in (capture_failed("dense-8b", 0.0, chunk=8192, context=context) for context in (2048, 32768))
+        if one.tried is not None
+    )
+
+    assert "--chunked-prefill-size" not in [change.name for change in short.changes]
+    assert "--chunked-prefill-size" == long.changes[0].name
 
 
 def test_a_capture_failure_with_one_graph_lowers_the_fraction_no_further_than_the_pools_allow() -> None:
@@ -177,7 +229,7 @@ def test_a_capture_failure_with_one_graph_lowers_the_fraction_no_further_than_th
 
 
 def test_older_versions_have_older_names() -> None:
-    situation = capture_failed()
+    situation = capture_failed("dense-8b", 0.0)
     found = solve(replace(situation, start=replace(situation.start, version="0.5.13")))
 
     assert "--cuda-graph-max-bs" == found.changes[0].name

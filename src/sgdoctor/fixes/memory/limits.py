@@ -6,7 +6,7 @@ from typing import Final
 from sgdoctor.engines.sglang.memory.derived import SPARE_GIB, lowered_fraction
 from sgdoctor.engines.sglang.memory.pools import largest_fraction, smallest_fraction
 from sgdoctor.engines.sglang.memory.predict import Start, predict
-from sgdoctor.engines.sglang.memory.prediction import Prediction
+from sgdoctor.engines.sglang.memory.prediction import Prediction, Range, known
 from sgdoctor.fixes.memory.situation import Tried
 from sgdoctor.fixes.memory.solution import Interval
 
@@ -89,4 +89,21 @@ def _leaves(found: Prediction, *, at_worst: bool) -> bool:
 
 def _same_costs(start: Start, tried: Tried) -> bool:
     """Whether graphs and prompts take as much as they did in that attempt."""
-    return start.settings.graphs == tried.settings.graphs and start.settings.chunk == tried.settings.chunk
+    if start.settings.chunk != tried.settings.chunk:
+        return False
+    if start.settings.graphs == tried.settings.graphs:
+        return True
+    now, then = at_fraction(start, tried.fraction), at_fraction(start.under(tried.settings), tried.fraction)
+    return (now.decode_graphs, now.prefill_graphs) == (then.decode_graphs, then.prefill_graphs)
+
+
+def saved_beside_pools(before: Prediction, after: Prediction) -> Range:
+    """What graphs and prompts take less (GiB) in ``after`` than in ``before``, two starts with equal pools."""
+    saved = known(0.0)
+    for one, other in (
+        (before.after_pools_gib, after.after_pools_gib),
+        (before.activations_gib, after.activations_gib),
+    ):
+        if one is not None and other is not None:
+            saved = saved.plus(one.less(other))
+    return saved

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sgdoctor.engines.sglang.memory.defaults import choose
 from sgdoctor.engines.sglang.memory.derived import chunk_half
-from sgdoctor.engines.sglang.memory.predict import Start, slots_needed, strategy_in_force
+from sgdoctor.engines.sglang.memory.predict import Start, predict, slots_needed, strategy_in_force
 from sgdoctor.engines.sglang.versions import version_key
 from sgdoctor.fixes.memory.situation import Situation
 from sgdoctor.launch.change import Change
@@ -81,7 +81,8 @@ def _since(start: Start, *version: int) -> bool:
 
 def _graphs(start: Start) -> Iterator[Option]:
     chosen = choose(start.settings, start.shape, start.card.size_mib, start.version)
-    largest = max(chosen.decode_sizes, default=0)
+    # A size beyond the requests that run at once is not captured in the first place.
+    largest = max(predict(start).decode_graphs, default=0)
     # Renamed in 0.5.14 (srt/server_args.py).
     flag = "--cuda-graph-max-bs-decode" if _since(start, 0, 5, 14) else "--cuda-graph-max-bs"
     for size, rank in ((_FEW_GRAPHS, 10), (1, 16)):

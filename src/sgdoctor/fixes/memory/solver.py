@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Final
 
 from sgdoctor.engines.sglang.memory.prediction import Prediction, Warned
-from sgdoctor.fixes.memory.limits import TOO_LOW, at_fraction, best_fraction, interval_of
+from sgdoctor.fixes.memory.limits import TOO_LOW, at_fraction, best_fraction, interval_of, saved_beside_pools
 from sgdoctor.fixes.memory.options import Option, first_relief, options_for
 from sgdoctor.fixes.memory.situation import KV_FULL, Situation
 from sgdoctor.fixes.memory.solution import Cut, Interval, Outcome, Solution
@@ -91,10 +91,17 @@ def _adjusted(situation: Situation, now: Prediction, interval: Interval) -> Solu
 
 
 def _relieved(situation: Situation, now: Prediction, rule: str) -> Solution | None:
-    """Graphs or prompts ran out of memory: they are made smaller first, long before the pools are."""
+    """Graphs or prompts ran out of memory: they are made smaller first, long before the pools are.
+
+    Only what is certain to save something counts, and what may save as much as was lacking: another start costs
+    minutes.
+    """
     tried = situation.tried
     for option in first_relief(situation, rule):
         start = option.apply(situation.start)
+        saved = saved_beside_pools(now, at_fraction(start, now.fraction))
+        if saved.low <= 0 or (tried is not None and saved.high < tried.lacking_gib):
+            continue
         interval = interval_of(start, tried)
         fraction = None if interval is None else best_fraction(start, interval, tried)
         if fraction is None:

@@ -7,7 +7,7 @@ itself makes in srt/server_args.py. A start that was measured replaces them.
 from dataclasses import dataclass
 from typing import Final
 
-from sgdoctor.engines.sglang.memory.defaults import Chosen
+from sgdoctor.engines.sglang.memory.defaults import Chosen, captured_sizes, decode_sizes
 from sgdoctor.engines.sglang.memory.pools import GIB, MIB
 from sgdoctor.engines.sglang.memory.prediction import Range, known
 from sgdoctor.engines.sglang.memory.settings import Settings
@@ -46,6 +46,7 @@ class Measured:
         workspace: of these what is not graphs.
         decode_graphs: the graphs of decoding.
         prefill_graphs: the graphs of prefill.
+        requests: at once, which bound the batches with a graph.
     """
 
     settings: Settings
@@ -53,6 +54,7 @@ class Measured:
     workspace: float | None = None
     decode_graphs: float | None = None
     prefill_graphs: float | None = None
+    requests: int | None = None
 
 
 def request_table(requests: int | None, context: int | None, draft_tokens: int | None) -> Range:
@@ -103,14 +105,19 @@ def _decode_graphs(chosen: Chosen, settings: Settings, measured: Measured | None
         before = measured.settings
         if (before.decode_max_bs, before.decode_sizes) == (settings.decode_max_bs, settings.decode_sizes):
             return known(measured.decode_graphs)
-        if max(before.decode_sizes, default=before.decode_max_bs or 0) > chosen.decode_sizes[-1]:
+        largest = max(before.decode_sizes, default=before.decode_max_bs or 0)
+        captured = captured_sizes(decode_sizes(before, largest), measured.requests) if largest else ()
+        if captured == chosen.decode_sizes:
+            return known(measured.decode_graphs)
+        if max(captured, default=0) > chosen.decode_sizes[-1]:
             return Range(0.0, measured.decode_graphs, _NOT_CAPTURED)
-    high = 0.12 + 0.02 * len(chosen.decode_sizes)
+    further = len(chosen.decode_sizes) - 1
+    low, high = 0.02 + 0.002 * further, 0.14 + 0.02 * further
     if settings.tp > 1:
         high += 0.3
     if settings.algorithm is not None:
         high = 2 * high + 0.5
-    return Range(0.02, high, _NOT_CAPTURED)
+    return Range(low, high, _NOT_CAPTURED)
 
 
 def _prefill_graphs(chosen: Chosen, settings: Settings, shape: ModelShape, measured: Measured | None) -> Range:

@@ -97,7 +97,7 @@ def choose(settings: Settings, shape: ModelShape, total_mib: float, version: str
         chunk=chunk,
         default_chunk=default_chunk,
         prefill_tokens=tokens,
-        decode_sizes=_decode_sizes(settings, max_bs) if decode else (),
+        decode_sizes=decode_sizes(settings, max_bs) if decode else (),
         prefill_sizes=prefill_sizes,
     )
 
@@ -132,7 +132,8 @@ def _prefill_sizes(limit: int) -> tuple[int, ...]:
     return tuple(size for size in sizes if size <= limit)
 
 
-def _decode_sizes(settings: Settings, max_bs: int) -> tuple[int, ...]:
+def decode_sizes(settings: Settings, max_bs: int) -> tuple[int, ...]:
+    """The batches that are to get a graph, up to ``max_bs`` requests, ascending."""
     if settings.decode_sizes:
         return settings.decode_sizes
     if settings.algorithm is None:
@@ -140,6 +141,20 @@ def _decode_sizes(settings: Settings, max_bs: int) -> tuple[int, ...]:
     else:
         sizes = [*range(1, 9), *range(10, 33, 2), *range(40, 65, 4), *range(72, 257, 8), *range(272, max_bs + 1, 16)]
     return tuple(sorted({size for size in sizes if size <= max_bs} | {max_bs}))
+
+
+def captured_sizes(sizes: tuple[int, ...], requests: int | None) -> tuple[int, ...]:
+    """The batches that really get a graph: none is larger than the requests that run at once.
+
+    Source: ``get_batch_sizes_to_capture`` of srt/model_executor (0.5.9 to 0.5.23).
+
+    Args:
+        sizes: that were asked for, ascending.
+        requests: at once; None if unknown.
+    """
+    if requests is None or not sizes or sizes[-1] <= requests:
+        return sizes
+    return tuple(sorted({*(size for size in sizes if size <= requests), max(requests, 1)}))
 
 
 def _draft_reserve(algorithm: str, key: tuple[int, ...]) -> int:

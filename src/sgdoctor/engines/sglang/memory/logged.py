@@ -269,4 +269,5 @@ def _measured(value: Callable[[str], Any], settings: Settings) -> Measured | Non
         workspace=None if after is None else max(0.0, after - (graphs or 0.0)),
         decode_graphs=value("decode_graph_gib"),
         prefill_graphs=value("prefill_graph_gib"),
+        requests=value("max_running_requests"),
     )

@@ -5,7 +5,7 @@ from typing import Final
 
 from sgdoctor.engines.sglang.memory import costs
 from sgdoctor.engines.sglang.memory.costs import Measured
-from sgdoctor.engines.sglang.memory.defaults import Chosen, choose
+from sgdoctor.engines.sglang.memory.defaults import Chosen, captured_sizes, choose
 from sgdoctor.engines.sglang.memory.pools import (
     GIB,
     SPECULATIVE_REQUESTS,
@@ -92,6 +92,8 @@ def predict(start: Start) -> Prediction:
         rest_gib=rest,
         context=context,
         activations_gib=costs.activations(chosen, shape, context),
+        decode_graphs=chosen.decode_sizes,
+        prefill_graphs=chosen.prefill_sizes,
     )
     if start.weights_gib >= free:
         return replace(found, failure=Failure("SGL411", "torch.OutOfMemoryError: CUDA out of memory."))
@@ -151,6 +153,8 @@ def _with_left(found: Prediction, start: Start, chosen: Chosen, kv_gib: float) -
     used = start.weights_gib + (found.state_gib or 0.0) + kv_gib
     table = costs.request_table(found.max_running_requests, found.context, settings.draft_tokens)
     pools = costs.rounding(shape).plus(table).taken_from(start.card.free_gib - used)
+    captured = captured_sizes(chosen.decode_sizes, found.max_running_requests)
+    chosen = chosen._replace(decode_sizes=captured)
     after = costs.after_pools(chosen, settings, shape, start.measured, small_card=start.card.small)
     left = Range(pools.low - after.high, pools.high - after.low, after.reason or pools.reason)
     working = found.activations_gib
@@ -161,7 +165,9 @@ def _with_left(found: Prediction, start: Start, chosen: Chosen, kv_gib: float) -
         failure = Failure("SGL414", "Exception: Capture cuda graph failed: CUDA out of memory.")
     elif working is not None and left.high < working.low:
         failure = Failure("SGL415", "torch.OutOfMemoryError: CUDA out of memory.")
-    return replace(found, left_after_pools_gib=pools, left_gib=left, failure=failure)
+    return replace(
+        found, left_after_pools_gib=pools, left_gib=left, after_pools_gib=after, decode_graphs=captured, failure=failure
+    )
 
 
 def state_ask(shape: ModelShape, settings: Settings, version: str | None) -> StateAsk | None:

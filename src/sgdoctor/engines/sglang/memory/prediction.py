@@ -34,6 +34,11 @@ class Range:
         wider = max((self, other), key=lambda one: one.high - one.low)
         return Range(self.low + other.low, self.high + other.high, wider.reason)
 
+    def less(self, other: "Range") -> "Range":
+        """By how much this is more than ``other``, where what is unknown of both is the same."""
+        low, high = sorted((self.low - other.low, self.high - other.high))
+        return Range(low, high, self.reason if low != high else None)
+
     def taken_from(self, amount: float) -> "Range":
         """What is left of ``amount`` (GiB) without it."""
         return Range(amount - self.high, amount - self.low, self.reason)
@@ -90,8 +95,11 @@ class Prediction:
         context: tokens that a request may have by the settings; None if unknown.
         longest_request: tokens that one request can really have: the smaller of context and KV cache.
         left_after_pools_gib: free after "Memory pool end".
+        after_pools_gib: what workspaces and graphs take in between.
         left_gib: free once graphs are captured, what the engine prints as ``available_gpu_mem``.
         activations_gib: what a prefill chunk needs of it.
+        decode_graphs: batches that get a decode graph.
+        prefill_graphs: chunks that get a prefill graph, in tokens.
         failure: how the start ends; None if nothing speaks against it.
         warnings: what works but will surprise.
     """
@@ -109,7 +117,10 @@ class Prediction:
     context: int | None = None
     longest_request: int | None = None
     left_after_pools_gib: Range | None = None
+    after_pools_gib: Range | None = None
     left_gib: Range | None = None
     activations_gib: Range | None = None
+    decode_graphs: tuple[int, ...] = ()
+    prefill_graphs: tuple[int, ...] = ()
     failure: Failure | None = None
     warnings: tuple[Warned, ...] = ()

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sgdoctor.engines.sglang.memory.costs import request_table
 from sgdoctor.engines.sglang.memory.costs import rounding as possible_rounding
-from sgdoctor.engines.sglang.memory.defaults import Chosen, choose
+from sgdoctor.engines.sglang.memory.defaults import Chosen, captured_sizes, choose
 from sgdoctor.engines.sglang.memory.pools import BASELINE_GIB, GIB
 from sgdoctor.engines.sglang.memory.predict import Card as PredictedCard
 from sgdoctor.engines.sglang.memory.predict import Start, cell_bytes, predict, strategy_in_force
@@ -222,7 +222,7 @@ def _with_graphs(decision: Decision, model: Model, free: float) -> Decision:
     table = request_table(pools.max_running_requests, pools.context or pools.kv_tokens, settings.draft_tokens)
     rounded = _ROUNDED * possible_rounding(model.shape).high if _large_layers(model) else 0.0
     after = free - (pools.state_gib or 0.0) - (pools.kv_gib or 0.0) - table.expected - rounded
-    sizes = _capped(chosen.decode_sizes, pools.max_running_requests or 1)
+    sizes = captured_sizes(chosen.decode_sizes, pools.max_running_requests or 1)
     decision = replace(
         decision,
         after_pools=after,
@@ -238,13 +238,6 @@ def _with_graphs(decision: Decision, model: Model, free: float) -> Decision:
 def _large_layers(model: Model) -> bool:
     """Whether the buffers of the pools are so many that their rounding shows."""
     return model.shape.hybrid or (model.shape.attention is not None and model.shape.attention.layers >= 16)
-
-
-def _capped(sizes: tuple[int, ...], most: int) -> tuple[int, ...]:
-    """Sizes up to the requests that run at once, which are one of them if larger ones were asked for."""
-    if sizes and sizes[-1] > most:
-        return tuple(sorted({*(size for size in sizes if size <= most), most}))
-    return sizes
 
 
 def _decode_graphs(number: int, costs: Costs, *, hybrid: bool) -> tuple[float, ...]:

@@ -4,6 +4,8 @@ import os
 from collections.abc import Callable
 from typing import Final
 
+from sgdoctor.engines.sglang.versions import version_key
+
 from .decision import Decision, End
 from .models import MIXTURE
 from .script import cut, put, recorded
@@ -17,6 +19,15 @@ Possible solutions:
 2. set --cuda-graph-max-bs-decode to a smaller value (e.g., 16)
 3. disable decode CUDA graph by --cuda-graph-backend-decode=disabled. (Not recommended. Huge performance loss)
 Open an issue on GitHub https://github.com/sgl-project/sglang/issues/new/choose \n"""
+_OLDER_SOLUTIONS: Final = """\
+Possible solutions:
+1. set --mem-fraction-static to a smaller value (e.g., 0.8 or 0.7)
+2. set --cuda-graph-max-bs to a smaller value (e.g., 16)
+3. disable torch compile by not using --enable-torch-compile
+4. disable CUDA graph by --disable-cuda-graph. (Not recommended. Huge performance loss)
+Open an issue on GitHub https://github.com/sgl-project/sglang/issues/new/choose \n"""
+_OF_TORCH: Final = "torch.OutOfMemoryError: "
+"""What stands before the text of the exception where a traceback names it; the engine quotes the text alone."""
 _RUNNER: Final = (
     '  File "/usr/local/lib/python3.12/dist-packages/sglang/srt/model_executor/runner/{file}", line {line}, in {name}\n'
 )
@@ -176,12 +187,13 @@ def _prefill_graphs(decision: Decision) -> str:
 
 def _decode_graphs(decision: Decision) -> str:
     free = decision.before_graphs - sum(decision.prefill_graphs)
+    solutions = _SOLUTIONS if version_key(decision.arguments.version) >= (0, 5, 14) else _OLDER_SOLUTIONS
     message = out_of_memory(decision, tried_mib=64, free_gib=max(min(free, 0.06), 0.01))
     text = cut("bcg-decode-dense", _SCHEDULER)
     raised = (
         f"{message}\n\nDuring handling of the above exception, another exception occurred:\n\n"
         + text[text.index(_MODULE) : text.index("    self.capture()\n")].replace("line 363", "line 365")
-        + f"    raise Exception(\nException: Capture cuda graph failed: {message}\n{_SOLUTIONS}"
+        + f"    raise Exception(\nException: Capture cuda graph failed: {message.removeprefix(_OF_TORCH)}\n{solutions}"
     )
     # The frames of the backend that failed there are left out: another one was at work here.
     return put(text, [(r'(?s)  File "[^"]*breakable_cuda_graph_backend\.py".*?TypeError: [^\n]*\n', raised), *_pids()])

@@ -21,6 +21,7 @@ from sgdoctor.cli.main import main
 from sgdoctor.relaunch.heal.model import End
 from tests.conftest import REPO
 from tests.processes.conftest import alive, until
+from tests.standin.parity import put_model
 
 ENGINE = REPO / "tests" / "standin" / "engine"
 SERVER = [sys.executable, "-m", "sglang.launch_server", "--model-path", "/models/27b"]
@@ -285,6 +286,65 @@ def test_a_prompt_that_ends_the_server_is_a_failed_start(state: Path, capsys: py
     assert 3 == code
     assert "served, then failed" in capsys.readouterr().out
     assert [(1, "failed", "SGL415")] == endings(history(capsys))
+
+
+# ---------------------------------------------------------------- data instead of mounts
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """The folder of a model whose list of layers is too short."""
+    folder = tmp_path / "models" / "qwen"
+    folder.mkdir(parents=True)
+    put_model(folder, "35b-a3b", layer_types=["linear_attention"] * 3 + ["full_attention"])
+    (folder / "tokenizer.json").write_text("{}")
+    return folder
+
+
+SHORT_LIST = ["--mem-fraction-static", "0.92", "--mamba-full-memory-ratio", "0.7"]
+OF_SHORT_LIST = {"STANDIN_MODEL": "qwen3.6-35b-a3b"}
+
+
+def test_a_corrected_config_stands_beside_links_to_the_model(
+    state: Path, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {one.name: one.read_bytes() for one in model.iterdir()}
+    words = [*SERVER[:3], "--model-path", str(model), *SHORT_LIST, "--port", free_port()]
+    with Run(["--heal"], words, **OF_SHORT_LIST) as run:
+        run.printed("and its answers were checked. Ctrl-C stops it.")
+        code = run.send(signal.SIGINT).ended()
+    first, second = history(capsys)
+    path, name = second["changes"]
+    given = Path(path["value"])
+
+    assert 0 == code
+    assert [(1, "failed", "SGL204"), (2, "done", None)] == endings([first, second])
+    assert given.is_relative_to(state / "run" / "sgl")
+    assert given.name == "qwen"
+    assert 40 == len(json.loads((given / "config.json").read_bytes())["text_config"]["layer_types"])
+    assert (given / "tokenizer.json").readlink() == model / "tokenizer.json"
+    # Clients know the model by its path, and go on doing so.
+    assert ("--served-model-name", str(model)) == (name["name"], name["value"])
+    shown = "".join(run.text.split())
+    assert f"itnamesitsmodel:{model}" in shown
+    assert str(given) in shown
+    assert before == {one.name: one.read_bytes() for one in model.iterdir()}
+    # What served stays, until it is forgotten.
+    assert 0 == main(["forget", "sgl", "--yes", "--lang", "en"])
+    assert f"links to a model and corrected files: {state / 'run' / 'sgl'}" in capsys.readouterr().out
+    assert not (state / "run" / "sgl").exists()
+    assert before == {one.name: one.read_bytes() for one in model.iterdir()}
+
+
+def test_what_was_written_for_a_launch_that_never_served_is_taken_back(state: Path, model: Path) -> None:
+    words = [*SERVER[:3], "--model-path", str(model), *SHORT_LIST, "--port", free_port()]
+    with Run(["--heal"], words, **OF_SHORT_LIST, STANDIN_CARD="8GiB:sm86") as run:
+        code = run.ended()
+
+    assert 3 == code
+    assert "--model-path" in run.text.partition("The next start, with")[2]
+    assert "does not fit this card" in run.last
+    assert not (state / "run").exists()
 
 
 @pytest.mark.slow

@@ -34,6 +34,39 @@ def best(kind: PatchKind, **site: Any) -> PatchPlan:
     return plan
 
 
+def test_a_process_gets_a_folder_of_links_where_a_container_has_a_mount() -> None:
+    named = best(PatchKind.LAYER_TYPES, config=moe(), config_path=PATH, bare=True, serves_as="qwen")
+    unnamed = best(PatchKind.LAYER_TYPES, config=moe(), config_path=PATH, bare=True)
+    other = best(PatchKind.LAYER_TYPES, config=moe(), config_path="/models/other/config.json", bare=True)
+    about, copy = named.files
+    path, name = named.changes
+
+    assert [("flag.set", "--model-path"), ("flag.set", "--served-model-name", "qwen")] == [path[:2], name]
+    assert path.value == f"/srv/patches/{copy.name}".removesuffix("/config.json")
+    assert path.value.endswith("/qwen")
+    assert ("/models/qwen", "") == (copy.among, about.among)
+    assert [path] == list(unnamed.changes)
+    # Another model is another folder, even where the corrected copies are the same.
+    assert other.files[1].content == copy.content
+    assert path.value not in (other.changes[0].value, None)
+    assert config_changes(about.content, copy.content, moe()) is None
+    for text in (named.why, named.undo):
+        assert path.value in text.en
+        assert path.value in text.zh
+
+
+def test_a_process_gets_a_start_up_file_through_its_own_environment() -> None:
+    types = patch_plans(PatchKind.MODEL_TYPE, PatchSite("/srv", model_type="qwen3_asr", bare=True, pythonpath="/app"))[
+        -1
+    ]
+    layers = patch_plans(PatchKind.LAYER_TYPES, PatchSite("/srv", config=moe(), bare=True, pythonpath="/app"))[-1]
+    files, changes = combined([types, layers])
+
+    assert [Change("env.set", "PYTHONPATH", "/srv/startup:/app")] == list(changes)
+    assert ["startup/sitecustomize.py"] == [file.name for file in files]
+    assert 2 == len(verify(files[0].content).patches)
+
+
 @pytest.mark.parametrize(
     ("site", "expected"),
     [

@@ -1,11 +1,12 @@
 """From a target to the answer of ``sgdoctor fix``: diagnosis, flags of the version, problems, memory, plan."""
 
 import argparse
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sgdoctor.cli.diagnose import EXIT_FAILED, EXIT_FINE, EXIT_UNDETERMINED, EXIT_WARNINGS
 from sgdoctor.cli.fix_model import ModelFolder, card_of, launch_script, model_folder, script_text
@@ -21,6 +22,7 @@ from sgdoctor.fixes.plan import Knowledge, Wishes, as_meant, plan_for
 from sgdoctor.fixes.solving import Known, solver_for
 from sgdoctor.fixes.values import asked
 from sgdoctor.launch.change import Change
+from sgdoctor.launch.flag_edits import given_flags
 from sgdoctor.launch.model import Document, Editable, Edited, EditState, FlagTable, Launch, Origin, Problem
 from sgdoctor.patches.launch_scripts import intended_patches, recognise_script
 from sgdoctor.patches.model import PatchSite
@@ -46,6 +48,7 @@ def answer_for(
     only: bool = False,
     verdict: Verdict | None = None,
     unseen: Document | None = None,
+    bare: Path | None = None,
 ) -> Answer:
     """Everything there is to say about a target.
 
@@ -57,6 +60,7 @@ def answer_for(
         only: whether nothing but what was asked for and chosen is to be changed.
         verdict: on the start that counts, where that is not the newest one of the log.
         unseen: stands for a launch that nothing shows, not even the log.
+        bare: folder for the files that a process needs where a container has mounts; None of other launches.
 
     Raises:
         UserError: something that was asked for cannot be.
@@ -74,7 +78,9 @@ def answer_for(
     refuse_unread(asked_for, table)
     beside = target.file.path.absolute().parent if target.file is not None else Path.cwd()
     folder = model_folder(launch, table, beside)
-    script, patches = _patches(verdict, launch, folder, beside, arguments.choose)
+    script, patches = _patches(
+        verdict, launch, _Places(folder, beside, bare, _serves_as(launch, table)), arguments.choose
+    )
     written = [problem for problem in document.problems if not _is_refuted(problem, facts)]
     problems = (*written, *(flag_problems(launch, table, facts) if launch.origin is not Origin.LOG else ()), *script)
     known = Knowledge(
@@ -109,10 +115,33 @@ def _known(launch: Launch, facts: Mapping[str, Any], folder: ModelFolder | None)
     return known if card is None else replace(known, card_mib=card.total_mib, capability=card.sm)
 
 
+class _Places(NamedTuple):
+    """Where a launch has its files.
+
+    Attributes:
+        model: its folder; None out of reach.
+        beside: folder that relative paths start from.
+        bare: as of ``answer_for``.
+        serves_as: name of the model for clients, where it is the path of the model; else None.
+    """
+
+    model: ModelFolder | None
+    beside: Path
+    bare: Path | None
+    serves_as: str | None
+
+
+def _serves_as(launch: Launch, flags: FlagTable) -> str | None:
+    given = {flags.canonical(one.flag): one.values for one in given_flags(launch.argv, launch.flags_at, flags)}
+    # Without a name of its own a server is called as the path of its model (sglang/srt/server_args.py, 0.5.15).
+    return None if "--served-model-name" in given else next(iter(given.get("--model-path", ())[-1:]), None)
+
+
 def _patches(
-    verdict: Verdict | None, launch: Launch, folder: ModelFolder | None, beside: Path, chosen: Sequence[str]
+    verdict: Verdict | None, launch: Launch, places: _Places, chosen: Sequence[str]
 ) -> tuple[tuple[Problem, ...], Patches]:
     """What is wrong with the script that starts the engine, and what takes its place and that of other patches."""
+    folder, beside = places.model, places.beside
     facts = {name: fact.value for name, fact in verdict.facts.items()} if verdict is not None else {}
     versions = {"sglang": facts.get("version_max"), "transformers": facts.get("transformers_version")}
     found = launch_script(launch, beside)
@@ -127,8 +156,18 @@ def _patches(
         config=folder.config if folder is not None else None,
         config_path=f"{folder.inside}/config.json" if folder is not None else None,
         pythonpath=launch.env.get("PYTHONPATH"),
-        **versions,
+        sglang=versions["sglang"],
+        transformers=versions["transformers"],
     )
+    if places.bare is not None:
+        site = replace(
+            site,
+            folder=str(places.bare),
+            config_path=f"{folder.here.absolute()}/config.json" if folder is not None else None,
+            pythonpath=launch.env.get("PYTHONPATH", os.environ.get("PYTHONPATH")),
+            bare=True,
+            serves_as=places.serves_as,
+        )
     broken = any(problem.severity in _BAD for problem in problems)
     intended = intended_patches(text) if text else ()
     try:

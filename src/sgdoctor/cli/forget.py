@@ -11,6 +11,7 @@ from sgdoctor.cli.relaunch_texts import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from sgdoctor.cli.parsing import Parser
     from sgdoctor.containers.client import Client, Listed
@@ -30,16 +31,18 @@ class _Kept:
         running: those of them that somebody started again; they stay.
         logs: of starts.
         journals: closed.
+        files: that launches of a process needed; None if there are none.
     """
 
     containers: "list[Listed]"
     running: "list[Listed]"
     logs: "list[SpooledAttempt]"
     journals: "list[Journal]"
+    files: "Path | None"
 
     @property
     def is_empty(self) -> bool:
-        return not (self.containers or self.logs or self.journals)
+        return not (self.containers or self.logs or self.journals or self.files)
 
 
 def configure(parser: "Parser") -> None:
@@ -54,18 +57,20 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     """Says what would be removed, asks, and removes it; an open journal and its containers are never touched."""
     from sgdoctor.cli.history import name_of
     from sgdoctor.cli.main import complain
-    from sgdoctor.cli.open_relaunch import open_text
+    from sgdoctor.cli.open_relaunch import check_free, open_here, open_text
     from sgdoctor.cli.relaunch_run import EXIT_REFUSED, agreed
+    from sgdoctor.relaunch.engine import Engine
     from sgdoctor.relaunch.lock import holder, locked
-    from sgdoctor.relaunch.recovery import look_for_open
     from sgdoctor.report.safe import printable
 
     name = name_of(arguments.container)
-    if found := look_for_open(name):
-        return complain(printable(open_text(found[-1], lang)), lang)
     with _engine_of(name) as client:
         if client is None and holder(name) is not None:
             return complain(printable(words(lang, "forget.runs", name=name)), lang)
+        if client is not None:
+            if found := open_here(client, name, lang):
+                return complain(printable(open_text(found[-1], lang)), lang)
+            check_free(client, name)
         kept = _kept(client, name)
         for entry in kept.running:
             complain(printable(words(lang, "forget.runs", name=entry.name)), lang)
@@ -75,10 +80,12 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
         sys.stdout.writelines(f"{printable(line)}\n" for line in (head, *(f"  {one}" for one in _lines(kept, lang))))
         if not agreed(name, lang, yes=arguments.yes, stops=False):
             return _close("not_agreed", name, lang, EXIT_REFUSED)
-        with locked(name):
+        with locked(name, engine="" if client is None else Engine(client).identity()):
             # A relaunch may have begun while the user thought about it.
-            if found := look_for_open(name):
-                return complain(printable(open_text(found[-1], lang)), lang)
+            if client is not None:
+                if found := open_here(client, name, lang):
+                    return complain(printable(open_text(found[-1], lang)), lang)
+                check_free(client, name)
             whole = _remove(client, kept, lang)
     _close("forget.done" if whole else "forget.partly", name, lang)
     return 0 if whole else _EXIT_PARTLY
@@ -102,6 +109,7 @@ def _engine_of(name: str) -> "Iterator[Client | None]":
 
 def _kept(client: "Client | None", name: str) -> _Kept:
     from sgdoctor.containers.spool import spooled
+    from sgdoctor.processes.record import files_folder
     from sgdoctor.relaunch.engine import Engine
     from sgdoctor.relaunch.journal import journals
     from sgdoctor.relaunch.launching import ASIDE, BESIDE
@@ -116,14 +124,26 @@ def _kept(client: "Client | None", name: str) -> _Kept:
         """Not of a container of the same name on another engine, which keeps its way back."""
         if journal.intent.way is Way.PROCESS:
             return True
-        return journal.outcome is not None and journal.intent.engine == engine
+        return journal.outcome is not None and journal.intent.may_be_on(engine)
 
+    def has_its_log(attempt: "SpooledAttempt") -> bool:
+        """Whether a journal of another engine speaks of it."""
+        return attempt.container.id in others or str(attempt.path) in others
+
+    others = {
+        text
+        for journal in journals(name)
+        if not is_ours(journal)
+        for text in (journal.intent.old_id, *journal.known.values())
+    }
     found = [entry for entry in containers if pattern.fullmatch(entry.name)]
+    files = files_folder(name)
     return _Kept(
         containers=[entry for entry in found if not entry.running],
         running=[entry for entry in found if entry.running],
-        logs=spooled(name=name),
+        logs=[one for one in spooled(name=name) if not has_its_log(one)],
         journals=[one for one in journals(name) if is_ours(one)],
+        files=files if files.is_dir() else None,
     )
 
 
@@ -132,6 +152,8 @@ def _lines(kept: _Kept, lang: str) -> list[str]:
     if kept.logs:
         size = sum(attempt.path.stat().st_size for attempt in kept.logs)
         lines.append(words(lang, "forget.logs", count=len(kept.logs), size=_size(size)))
+    if kept.files is not None:
+        lines.append(words(lang, "forget.files", folder=kept.files))
     if kept.journals:
         lines.append(words(lang, "forget.journals", count=len(kept.journals)))
     return lines
@@ -139,6 +161,8 @@ def _lines(kept: _Kept, lang: str) -> list[str]:
 
 def _remove(client: "Client | None", kept: _Kept, lang: str) -> bool:
     """Removes it, the journals last: they are what the rest is found by. Whether all of it is gone."""
+    from shutil import rmtree
+
     from sgdoctor.cli.main import complain
     from sgdoctor.containers.spool import remove_spooled
     from sgdoctor.errors import UserError
@@ -156,6 +180,10 @@ def _remove(client: "Client | None", kept: _Kept, lang: str) -> bool:
             whole = False
     for attempt in kept.logs:
         whole = remove_spooled(attempt) and whole
+    if kept.files is not None:
+        # Links are removed as links: what they point to is the user's.
+        rmtree(kept.files, ignore_errors=True)
+        whole = not kept.files.exists() and whole
     if whole:
         for journal in kept.journals:
             journal.discard()

@@ -180,6 +180,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "{name} serves again with launch {number}, after {time}.",
         "{name} 已恢复到第 {number} 次启动并提供服务，用时 {time}。",
     ),
+    "done.failed_before": (
+        "{name} is at launch {number} again, as it was. That launch failed before.",
+        "{name} 已原样恢复到第 {number} 次启动，它之前失败过。",
+    ),
     "back.runs": (
         "{name}: it failed and was undone; the old server runs again. {why}",
         "{name}：失败并已撤销；旧服务已重新运行。{why}",
@@ -212,6 +216,35 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "{name} 正在由进程 {pid} 重启，进行到：{step}",
     ),
     "unfinished.before": ("the beginning", "开始"),
+    "open_elsewhere": (
+        (
+            "a relaunch of {name} on another container engine ({places}) has no end; that is none of this one. For that "
+            "one: set DOCKER_HOST."
+        ),
+        "{name} 在另一个容器引擎（{places}）上的重启尚未结束，与当前引擎无关。若要处理，请设置 DOCKER_HOST。",
+    ),
+    "place.unknown": ("unknown", "未知"),
+    "damaged": (
+        (
+            "{path} cannot be read ({why}). A relaunch may have been cut off there, with its containers half way: "
+            "docker ps -a --filter label=sgdoctor.relaunch shows them. Once they are as they should be: "
+            "mv {path} {path}.damaged"
+        ),
+        (
+            "无法读取 {path}（{why}）。可能有一次重启在此中断，相关容器可能处于中间状态："
+            "可用 docker ps -a --filter label=sgdoctor.relaunch 查看。确认容器无误后：mv {path} {path}.damaged"
+        ),
+    ),
+    "damaged.ended": (
+        (
+            "{path} cannot be read ({why}). Its relaunch had ended; only the history lacks it, and there may be no way "
+            "back to its launch. To leave it at that: mv {path} {path}.damaged"
+        ),
+        (
+            "无法读取 {path}（{why}）。该次重启已经结束，只是历史中缺少它，可能无法恢复到那次启动。"
+            "若保持现状：mv {path} {path}.damaged"
+        ),
+    ),
     "none_open": ("{name}: no relaunch of it was cut off", "{name}：没有被中断的重启"),
     # Rollback
     "rollback.head": ("Back to launch {number} of {name}", "将 {name} 恢复到第 {number} 次启动"),
@@ -226,9 +259,17 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "rollback.same": ("The command is the same.", "命令相同。"),
     "rollback.kept": ("Its container is still there and takes its place again.", "它的容器仍在，将重新接管。"),
     "rollback.anew": ("Its container is gone; one like it is made.", "它的容器已不存在，将按原样重建。"),
+    "rollback.failed": (
+        "That launch failed: {title} It is put back and started, and not waited for.",
+        "那次启动失败过：{title}将恢复并启动它，但不等待就绪。",
+    ),
     "rollback.compose": ("Through its compose file.", "通过其 compose 文件。"),
     # History
     "history.none": ("{name}: no relaunch of this container is known here.", "{name}：这里没有该容器的重启记录。"),
+    "history.elsewhere": (
+        "A container of this name has {count} relaunches on other engines: {places}; DOCKER_HOST shows them.",
+        "其他容器引擎上的同名容器有 {count} 次重启：{places}；设置 DOCKER_HOST 即可查看。",
+    ),
     "history.original": ("as it was before the first relaunch", "第一次重启之前的启动"),
     "history.current": ("now", "当前"),
     "ending.done": ("served", "已提供服务"),
@@ -260,6 +301,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     # Forget
     "forget.container": ("container {name} ({state})", "容器 {name}（{state}）"),
     "forget.logs": ("{count} saved logs ({size})", "{count} 份保存的日志（{size}）"),
+    "forget.files": (
+        "links to a model and corrected files: {folder}",
+        "指向模型的链接和修正后的文件：{folder}",
+    ),
     "forget.journals": ("{count} journals of relaunches that have ended", "{count} 份已结束的重启记录"),
     "forget.head": (
         "To be removed of {name}; there is no way back to these launches then:",

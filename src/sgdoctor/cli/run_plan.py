@@ -18,18 +18,18 @@ from sgdoctor.launch.change import Change
 from sgdoctor.launch.engine_command import EngineCommand, read_engine_command
 from sgdoctor.launch.flag_edits import given_flags
 from sgdoctor.launch.model import Document, Editable, EditState, FlagTable, Launch, Origin
-from sgdoctor.processes.record import command_words
+from sgdoctor.processes.record import command_words, files_folder
 from sgdoctor.relaunch.heal.identity import identity_of
 from sgdoctor.relaunch.heal.judging import for_original, with_plan
 from sgdoctor.relaunch.heal.model import Try
 from sgdoctor.report.wording import change_text
 from sgdoctor.targets import Target
 from sgdoctor.texts import Text
+from sgdoctor.tui.doctor import Choice
 
 if TYPE_CHECKING:
     from sgdoctor.rules.base import RuleBase
 
-_NO_WISHES: Final = argparse.Namespace(choose=[], set=[], unset=[], env=[], version=None)
 _MODEL: Final = ("--served-model-name", "--model-path")
 _UNSEEN: Final = Text(words("en", "unseen"), words("zh", "unseen"))
 _UNNAMED: Final = "server"
@@ -83,17 +83,40 @@ class ProcessPlans:
         Raises:
             UserError: none can be made.
         """
-        tried_document: Document | None = self._document
-        if self._document is not None and tried.changes:
-            tried_document = Amended(self._document, tried.changes, self._flags)
-        unseen = Unseen(self.name, launch=self.launch(()), editable=Editable(EditState.NO, _UNSEEN))
-        target = Target(self.name, tried_document)
-        answer = answer_for(target, self._base, _NO_WISHES, verdict=verdict, unseen=unseen)
+        answer = self.planned(tried.changes, verdict)
         steps = answer.plan.steps
         if self._document is not None:
             answer = for_original(answer, self._document, tried.changes)
         self.answer, self._flags = answer, answer.flags
-        return with_plan(tried, verdict, answer, steps, self._refused(answer))
+        return with_plan(tried, verdict, answer, steps, self.refused(answer))
+
+    def planned(self, changes: Sequence[Change], verdict: Verdict | None, choice: Choice | None = None) -> Answer:
+        """The plan for the command with these changes.
+
+        Args:
+            changes: by which the launch differs from the command.
+            verdict: on its newest start; None before there is one.
+            choice: what is wanted of the plan; None for all of it.
+
+        Raises:
+            UserError: none can be made, or something that was chosen cannot be.
+        """
+        document: Document | None = self._document
+        if self._document is not None and changes:
+            document = Amended(self._document, changes, self._flags)
+        unseen = Unseen(self.name, launch=self.launch(()), editable=Editable(EditState.NO, _UNSEEN))
+        chosen = choice or Choice()
+        wishes = argparse.Namespace(choose=list(chosen.steps), set=[], unset=[], env=[], version=None)
+        return answer_for(
+            Target(self.name, document),
+            self._base,
+            wishes,
+            chosen.changes,
+            only=choice is not None,
+            verdict=verdict,
+            unseen=unseen,
+            bare=files_folder(self.name),
+        )
 
     def tried(self, number: int, changes: tuple[Change, ...]) -> Try:
         """What is known of a start before it is over, but for how it went."""
@@ -105,13 +128,11 @@ class ProcessPlans:
         return Try(number, identity, Result.FAILED, changes, began=datetime.now(UTC))
 
     def write_files(self, steps: Sequence[Step]) -> list[Path]:
-        """The files that the next start needs, beside where it is started."""
+        """The files that the next start needs, those of sgdoctor's own folder and those beside where it is started."""
         assert self.answer is not None
         return write_files(self.answer.plan, Path.cwd()) if steps else []
 
-    # ------------------------------------------------------------ parts
-
-    def _refused(self, answer: Answer) -> Text | None:
+    def refused(self, answer: Answer) -> Text | None:
         """Why a plan cannot be carried out here; None if it can."""
         if self._document is None:
             return _UNSEEN
@@ -123,6 +144,8 @@ class ProcessPlans:
         return Text(
             *(words(lang, "left", changes=", ".join(change_text(one, lang) for one in left)) for lang in ("en", "zh"))
         )
+
+    # ------------------------------------------------------------ parts
 
     def _model_name(self) -> str:
         if self._document is None:

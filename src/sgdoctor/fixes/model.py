@@ -71,14 +71,16 @@ class WrittenFile:
     """A file that the new launch needs.
 
     Attributes:
-        path: from the folder of the document.
+        path: from the folder of the document; an absolute one is in a folder of sgdoctor's own.
         content: what stands in it.
         why: what it is for.
+        among: absolute path of a folder whose other files are linked beside it; empty where it stands alone.
     """
 
     path: str
     content: bytes
     why: Text
+    among: str = ""
 
 
 @dataclass(frozen=True, slots=True)

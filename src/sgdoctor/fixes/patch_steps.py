@@ -54,7 +54,9 @@ class Patches(NamedTuple):
         plans = [self.plans[step.id] for step in steps if step.id in self.plans]
         why = {file.name: plan.verify for plan in plans for file in plan.files}
         files, _ = combined(plans)
-        return tuple(WrittenFile(f"{self.folder}/{file.name}", file.content, why[file.name]) for file in files)
+        return tuple(
+            WrittenFile(f"{self.folder}/{file.name}", file.content, why[file.name], file.among) for file in files
+        )
 
 
 NO_PATCHES: Final = Patches()

@@ -32,11 +32,13 @@ class PatchFile:
         name: relative to ``PatchSite.folder``.
         content: the bytes of it.
         mode: its permissions; the container may run as another user, who only reads it.
+        among: absolute path of a folder whose other files are linked beside it; empty where it stands alone.
     """
 
     name: str
     content: bytes
     mode: int = 0o644
+    among: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class PatchSite:
         config: content of the model's config.json.
         config_path: absolute path of that config.json inside the container.
         pythonpath: PYTHONPATH that the container has now, be it from the launch or from the image.
+        bare: whether the engine is a process of this machine, which sees ``folder`` as it is and has no mounts.
+        serves_as: name that clients know the model by, where it comes from the path of the model; else None.
         sglang: version of SGLang in the image.
         transformers: version of transformers in the image.
         model_type: of ``MODEL_TYPE`` the name that is registered twice; of ``LAYER_TYPES`` the type of the model.
@@ -57,6 +61,8 @@ class PatchSite:
     config: bytes | None = None
     config_path: str | None = None
     pythonpath: str | None = None
+    bare: bool = False
+    serves_as: str | None = None
     sglang: str | None = None
     transformers: str | None = None
     model_type: str | None = None

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
-from sgdoctor import __version__
 from sgdoctor.launch.change import Change
 from sgdoctor.patches import sitecustomize, versions
-from sgdoctor.patches.config_repair import Repair, RepairedList, repaired_config
+from sgdoctor.patches.config_repair import Repair, repaired_config
+from sgdoctor.patches.copies import ABOUT_NAME, CONFIG_NAME, about_copy, doubts_about, linked_copy, listed
 from sgdoctor.patches.layer_lists import layer_lists
 from sgdoctor.patches.layer_pattern import INTERVAL_OF_4
 from sgdoctor.patches.model import Means, PatchFile, PatchKind, PatchPlan, PatchSite
@@ -16,9 +16,8 @@ from sgdoctor.texts import Text
 
 STARTUP_FOLDER: Final = "/opt/sgdoctor/startup"
 """Where a generated sitecustomize.py stands in the container."""
-
-_CONFIG_NAME: Final = "config.json"
-_ABOUT_NAME: Final = "config.about.json"
+_STARTUP_NAME: Final = "startup"
+"""Name of the folder that it stands in for a process."""
 
 
 def plan_patch(kind: PatchKind, site: PatchSite) -> PatchPlan | None:
@@ -43,9 +42,11 @@ def combined(plans: Sequence[PatchPlan]) -> tuple[tuple[PatchFile, ...], tuple[C
         plans: one of each kind.
     """
     parts = [part for plan in plans for part in plan.parts]
-    files = [file for plan in plans for file in plan.files if file.name != sitecustomize.FILE_NAME]
+    every = [file for plan in plans for file in plan.files]
+    files = [file for file in every if not _runs_at_startup(file)]
     if parts:
-        files.append(_startup_file(parts))
+        place = next(file.name for file in every if _runs_at_startup(file))
+        files.append(_startup_file(parts, place))
     changes = dict.fromkeys(change for plan in plans for change in plan.changes)
     return tuple(files), tuple(changes)
 
@@ -65,7 +66,7 @@ def config_changes(about: bytes, copy: bytes, original: bytes | None = None) -> 
         known = json.loads(about)
         wrote, of = str(known["sha256"]), str(known["original_sha256"])
     except (ValueError, KeyError, TypeError):
-        return Text(f"{_ABOUT_NAME} was not written by sgdoctor", f"{_ABOUT_NAME} 不是 sgdoctor 写的")
+        return Text(f"{ABOUT_NAME} was not written by sgdoctor", f"{ABOUT_NAME} 不是 sgdoctor 写的")
     if sha256(copy).hexdigest() != wrote:
         return Text("the repaired config.json was edited", "修正后的 config.json 被改动过")
     if original is not None and sha256(original).hexdigest() != of:
@@ -76,10 +77,10 @@ def config_changes(about: bytes, copy: bytes, original: bytes | None = None) -> 
     return None
 
 
-def joined_pythonpath(present: str | None) -> str:
+def joined_pythonpath(present: str | None, folder: str = STARTUP_FOLDER) -> str:
     """PYTHONPATH with the start-up folder in front: of several sitecustomize.py Python runs the first one only."""
-    others = [place for place in (present or "").split(":") if place and place != STARTUP_FOLDER]
-    return ":".join([STARTUP_FOLDER, *others])
+    others = [place for place in (present or "").split(":") if place and place != folder]
+    return ":".join([folder, *others])
 
 
 def _layer_types(site: PatchSite) -> Iterator[PatchPlan]:
@@ -87,7 +88,8 @@ def _layer_types(site: PatchSite) -> Iterator[PatchPlan]:
     if site.config is not None and repair is None:
         return
     if repair is not None and repair.content is not None and site.config_path is not None:
-        yield _repaired_copy(site, repair, repair.content, site.config_path)
+        made = linked_copy if site.bare else _repaired_copy
+        yield made(site, repair, repair.content, site.config_path)
     names = _types_to_fill(site, repair)
     if names and versions.CHECKS_EVERY_CONFIG.holds(_transformers(site)) is not False:
         yield _at_startup(PatchKind.LAYER_TYPES, site, sitecustomize.fill_layer_types(names), _FILLS)
@@ -109,18 +111,11 @@ def _types_to_fill(site: PatchSite, repair: Repair | None) -> list[str]:
 def _repaired_copy(site: PatchSite, repair: Repair, content: bytes, path: str) -> PatchPlan:
     assert site.config is not None
     digest = sha256(content).hexdigest()
-    about = {
-        "written_by": f"sgdoctor {__version__}",
-        "mounted_over": path,
-        "sha256": digest,
-        "original_sha256": sha256(site.config).hexdigest(),
-        "changed": {one.name: {"had": one.had, "has": one.needs, "why": one.why.en} for one in repair.lists},
-    }
     files = (
-        PatchFile(_CONFIG_NAME, content),
-        PatchFile(_ABOUT_NAME, (json.dumps(about, indent=2) + "\n").encode()),
+        PatchFile(CONFIG_NAME, content),
+        PatchFile(ABOUT_NAME, about_copy(site.config, repair, content, "mounted_over", path)),
     )
-    mount = Change("file.mount", path, f"{site.folder}/{_CONFIG_NAME}")
+    mount = Change("file.mount", path, f"{site.folder}/{CONFIG_NAME}")
     return PatchPlan(
         kind=PatchKind.LAYER_TYPES,
         means=Means.DATA,
@@ -128,9 +123,9 @@ def _repaired_copy(site: PatchSite, repair: Repair, content: bytes, path: str) -
         changes=(mount,),
         safety="safe" if repair.certain else "unsafe",
         why=Text(
-            f"A corrected copy of config.json is mounted over the model's own: {_listed(repair.lists, 'en')}. Nothing "
+            f"A corrected copy of config.json is mounted over the model's own: {listed(repair.lists, 'en')}. Nothing "
             "else in it differs, the model folder and the engine stay as they are.",
-            f"用修正后的 config.json 副本挂载覆盖模型自带的那份：{_listed(repair.lists, 'zh')}。"
+            f"用修正后的 config.json 副本挂载覆盖模型自带的那份：{listed(repair.lists, 'zh')}。"
             "其余内容逐字节相同，模型目录和引擎都不改动。",
         ),
         effect=_effect_of_copy(repair, path),
@@ -147,12 +142,6 @@ def _repaired_copy(site: PatchSite, repair: Repair, content: bytes, path: str) -
     )
 
 
-def _listed(lists: tuple[RepairedList, ...], lang: str) -> str:
-    if lang == "zh":
-        return "；".join(f"{one.name} 由 {one.had} 项改为 {one.needs} 项（{one.why.zh}）" for one in lists)
-    return "; ".join(f"{one.name} gets {one.needs} entries instead of {one.had} ({one.why.en})" for one in lists)
-
-
 def _effect_of_copy(repair: Repair, path: str) -> Text:
     en = ["The copy does not follow later changes of the model: after a new download it has to be made anew."]
     zh = ["副本不会随模型更新：重新下载模型后需要再生成一次。"]
@@ -166,16 +155,8 @@ def _effect_of_copy(repair: Repair, path: str) -> Text:
             "在 Hugging Face 缓存里 config.json 是指向 `blobs` 的链接；挂载写在 snapshot 路径上，会覆盖它指向的文件。"
             "新的 revision 会换一个 snapshot 目录：请用 `--revision` 固定当前版本。"
         )
-    if any(one.had > one.needs for one in repair.lists):
-        en.append(
-            "The number of layers is taken as right and the list as too long. If the weights have more layers than "
-            "`num_hidden_layers` says, correct that number instead."
-        )
-        zh.append("这里认为层数正确、列表过长。如果权重的层数多于 `num_hidden_layers`，应改正的是这个数字。")
-    if not repair.certain:
-        en.append("The list is continued as it begins; compare it with the original model if it is published.")
-        zh.append("列表按已有规律续写；如有公开的原始模型，请与其核对。")
-    return Text(" ".join(en), "".join(zh))
+    doubts = doubts_about(repair)
+    return Text(" ".join([*en, *(one.en for one in doubts)]), "".join([*zh, *(one.zh for one in doubts)]))
 
 
 def _model_type(site: PatchSite) -> Iterator[PatchPlan]:
@@ -243,6 +224,8 @@ def _pin(site: PatchSite, pin: str) -> PatchPlan:
 
 
 def _at_startup(kind: PatchKind, site: PatchSite, part: sitecustomize.Part, does: Text) -> PatchPlan:
+    if site.bare:
+        return _at_startup_of_process(kind, site, part, does)
     path = f"{STARTUP_FOLDER}/{sitecustomize.FILE_NAME}"
     needs = "; ".join(map(str, part.ranges))
     return PatchPlan(
@@ -260,16 +243,8 @@ def _at_startup(kind: PatchKind, site: PatchSite, part: sitecustomize.Part, does
             f"{does.zh}Python 会在每个进程（包括 spawn 的子进程）中执行 PYTHONPATH 上的 `sitecustomize.py`，"
             "启动命令保持官方写法。",
         ),
-        effect=Text(
-            f"Code inside the engine's processes. It is for {needs} only; elsewhere it does nothing and says so in the "
-            "log.",
-            f"会在引擎进程中运行代码。仅适用于 {needs}；版本不符时不做任何事，并在日志中说明。",
-        ),
-        verify=Text(
-            f"Each process of the engine prints `sgdoctor patch: {part.label} applied`; behind `not applied` stands "
-            "the reason.",
-            f"引擎的每个进程都会输出 `sgdoctor patch: {part.label} applied`；若为 `not applied`，后面写明原因。",
-        ),
+        effect=_effect_at_startup(needs),
+        verify=_verify_at_startup(part),
         undo=Text(
             f"Remove the mount of {path} and {STARTUP_FOLDER} from PYTHONPATH, then the folder {site.folder}.",
             f"删除 {path} 的挂载和 PYTHONPATH 中的 {STARTUP_FOLDER}，再删除目录 {site.folder}。",
@@ -278,8 +253,53 @@ def _at_startup(kind: PatchKind, site: PatchSite, part: sitecustomize.Part, does
     )
 
 
-def _startup_file(parts: Sequence[sitecustomize.Part]) -> PatchFile:
-    return PatchFile(sitecustomize.FILE_NAME, sitecustomize.generated(parts).encode())
+def _at_startup_of_process(kind: PatchKind, site: PatchSite, part: sitecustomize.Part, does: Text) -> PatchPlan:
+    folder = f"{site.folder}/{_STARTUP_NAME}"
+    needs = "; ".join(map(str, part.ranges))
+    return PatchPlan(
+        kind=kind,
+        means=Means.SITECUSTOMIZE,
+        files=(_startup_file([part], f"{_STARTUP_NAME}/{sitecustomize.FILE_NAME}"),),
+        changes=(Change("env.set", "PYTHONPATH", joined_pythonpath(site.pythonpath, folder)),),
+        safety="unsafe",
+        why=Text(
+            f"{does.en} Python runs the `sitecustomize.py` in {folder} in every process of this server, the spawned "
+            "ones included; the installed packages and the environment of other programs stay as they are.",
+            f"{does.zh}Python 会在此服务的每个进程（包括 spawn 的子进程）中执行 {folder} 里的 `sitecustomize.py`；"
+            "已安装的包和其他程序的环境都不改动。",
+        ),
+        effect=_effect_at_startup(needs),
+        verify=_verify_at_startup(part),
+        undo=Text(
+            f"Take {folder} out of PYTHONPATH, then remove that folder.",
+            f"从 PYTHONPATH 中去掉 {folder}，再删除该目录。",
+        ),
+        parts=(part,),
+    )
+
+
+def _effect_at_startup(needs: str) -> Text:
+    return Text(
+        f"Code inside the engine's processes. It is for {needs} only; elsewhere it does nothing and says so in the "
+        "log.",
+        f"会在引擎进程中运行代码。仅适用于 {needs}；版本不符时不做任何事，并在日志中说明。",
+    )
+
+
+def _verify_at_startup(part: sitecustomize.Part) -> Text:
+    return Text(
+        f"Each process of the engine prints `sgdoctor patch: {part.label} applied`; behind `not applied` stands "
+        "the reason.",
+        f"引擎的每个进程都会输出 `sgdoctor patch: {part.label} applied`；若为 `not applied`，后面写明原因。",
+    )
+
+
+def _startup_file(parts: Sequence[sitecustomize.Part], name: str = sitecustomize.FILE_NAME) -> PatchFile:
+    return PatchFile(name, sitecustomize.generated(parts).encode())
+
+
+def _runs_at_startup(file: PatchFile) -> bool:
+    return file.name.rpartition("/")[2] == sitecustomize.FILE_NAME
 
 
 _FILLS: Final = Text(

@@ -1,20 +1,23 @@
 """A start of a process in the journal, so that the history of a name has it."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
+from sgdoctor.containers.spool import state_dir
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.relaunch.journal import Journal, open_journals
-from sgdoctor.relaunch.model import Ending, Intent, Outcome, Progress, Step, StepState, Way
+from sgdoctor.relaunch.model import Ending, Intent, Outcome, Progress, Purpose, Step, StepState, Way
 from sgdoctor.texts import Text
 
-_CUT_OFF = Text("sgdoctor was killed, and the server with it.", "sgdoctor 被强行结束，服务随之结束。")
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]")
+_CUT_OFF: Final = Text("sgdoctor was killed, and the server with it.", "sgdoctor 被强行结束，服务随之结束。")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +29,14 @@ class Start:
         words: the command.
         before: the command of the start before; empty for the first one.
         changes: by which the two differ.
+        purpose: why it is made.
     """
 
     name: str
     words: tuple[str, ...]
     before: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
+    purpose: Purpose = Purpose.RELAUNCH
 
 
 class Record:
@@ -59,6 +64,7 @@ class Record:
         intent = Intent(
             start.name,
             Way.PROCESS,
+            start.purpose,
             ran=False,
             changes=start.changes,
             command=start.words,
@@ -100,6 +106,11 @@ class Record:
         if self._journal is not None:
             with suppress(OSError):
                 self._journal.note(Progress(step, state, datetime.now(UTC)), **known)
+
+
+def files_folder(name: str) -> Path:
+    """The folder for what the launches of a server need: links to its model, corrected copies, start-up files."""
+    return state_dir() / "run" / _UNSAFE.sub("_", name)
 
 
 def close_cut_off(name: str, root: Path | None = None) -> None:

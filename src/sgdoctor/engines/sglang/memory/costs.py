@@ -79,14 +79,29 @@ def rounding(shape: ModelShape) -> Range:
 
 
 def after_pools(
-    chosen: Chosen, settings: Settings, shape: ModelShape, measured: Measured | None, *, small_card: bool
+    chosen: Chosen,
+    settings: Settings,
+    shape: ModelShape,
+    measured: Measured | None,
+    *,
+    small_card: bool,
+    requests: int | None = None,
 ) -> Range:
-    """Workspaces and graphs; ``small_card`` says whether the card is one of those that SGLang gives flashinfer."""
+    """Workspaces and graphs.
+
+    Args:
+        chosen: what is in force.
+        settings: the flags.
+        shape: of the model.
+        measured: what an earlier start took.
+        small_card: whether the card is one of those that SGLang gives flashinfer.
+        requests: at once, which bound the batches with a graph; None if unknown.
+    """
     if measured is not None and measured.after_pools is not None and measured.settings.graphs == settings.graphs:
         return known(measured.after_pools)
     return (
         _workspace(settings, measured, small_card=small_card)
-        .plus(_decode_graphs(chosen, settings, measured))
+        .plus(_decode_graphs(chosen, settings, measured, requests))
         .plus(_prefill_graphs(chosen, settings, shape, measured))
     )
 
@@ -98,8 +113,9 @@ def _workspace(settings: Settings, measured: Measured | None, *, small_card: boo
     return Range(*_WORKSPACES.get(backend, _ANY_WORKSPACE), _NOT_CAPTURED)
 
 
-def _decode_graphs(chosen: Chosen, settings: Settings, measured: Measured | None) -> Range:
-    if not chosen.decode_sizes:
+def _decode_graphs(chosen: Chosen, settings: Settings, measured: Measured | None, requests: int | None) -> Range:
+    sizes = captured_sizes(chosen.decode_sizes, requests)
+    if not sizes:
         return known(0.0)
     if measured is not None and measured.decode_graphs is not None:
         before = measured.settings
@@ -107,12 +123,12 @@ def _decode_graphs(chosen: Chosen, settings: Settings, measured: Measured | None
             return known(measured.decode_graphs)
         largest = max(before.decode_sizes, default=before.decode_max_bs or 0)
         captured = captured_sizes(decode_sizes(before, largest), measured.requests) if largest else ()
-        if captured == chosen.decode_sizes:
+        if captured == sizes:
             return known(measured.decode_graphs)
-        if max(captured, default=0) > chosen.decode_sizes[-1]:
+        if max(captured, default=0) > sizes[-1]:
             return Range(0.0, measured.decode_graphs, _NOT_CAPTURED)
-    further = len(chosen.decode_sizes) - 1
-    low, high = 0.02 + 0.002 * further, 0.14 + 0.02 * further
+    # At worst the requests that run at once are not what is predicted, and all sizes are captured.
+    low, high = 0.018 + 0.002 * len(sizes), 0.12 + 0.02 * len(chosen.decode_sizes)
     if settings.tp > 1:
         high += 0.3
     if settings.algorithm is not None:

@@ -153,9 +153,9 @@ def _with_left(found: Prediction, start: Start, chosen: Chosen, kv_gib: float) -
     used = start.weights_gib + (found.state_gib or 0.0) + kv_gib
     table = costs.request_table(found.max_running_requests, found.context, settings.draft_tokens)
     pools = costs.rounding(shape).plus(table).taken_from(start.card.free_gib - used)
-    captured = captured_sizes(chosen.decode_sizes, found.max_running_requests)
-    chosen = chosen._replace(decode_sizes=captured)
-    after = costs.after_pools(chosen, settings, shape, start.measured, small_card=start.card.small)
+    requests = found.max_running_requests
+    captured = captured_sizes(chosen.decode_sizes, requests)
+    after = costs.after_pools(chosen, settings, shape, start.measured, small_card=start.card.small, requests=requests)
     left = Range(pools.low - after.high, pools.high - after.low, after.reason or pools.reason)
     working = found.activations_gib
     failure = None

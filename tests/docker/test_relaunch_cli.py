@@ -91,6 +91,7 @@ def test_nobody_to_ask_and_nothing_to_change(bench: Bench) -> None:
     idle = bench.run("relaunch", NAME, "--yes")
     unknown = bench.run("relaunch", "nobody", "--set", BETTER, "--yes")
     refused = bench.run("relaunch", NAME, "--set", "mem-fraction-static=much", "--yes")
+    absurd = bench.run("relaunch", NAME, "--set", "tp=-5", "--yes")
 
     assert (2, "sgdoctor: nobody can be asked here; --yes says that it is all right\n") == (
         unasked.returncode,
@@ -102,6 +103,7 @@ def test_nobody_to_ask_and_nothing_to_change(bench: Bench) -> None:
     assert "Containers: sgl" in unknown.stderr
     assert 2 == refused.returncode
     assert "--mem-fraction-static" in refused.stderr
+    assert (2, "sgdoctor: `--tp -5` is out of range: it is 1 to 4,096\n") == (absurd.returncode, absurd.stderr)
     assert (old, {NAME: "running"}) == (bench.identity(), bench.containers)
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sgdoctor.engines.sglang.flags.bounds import BOUNDS, bounds_of
 from sgdoctor.engines.sglang.flags.check import check_flags
 from sgdoctor.engines.sglang.flags.constraints import Constraint
 from sgdoctor.engines.sglang.flags.idle import IDLE
@@ -485,7 +486,9 @@ def test_a_fraction_that_is_no_percentage_is_not_guessed() -> None:
     "flags",
     [
         *("--tp-size 0", "--tp-size -1", "--page-size 0", "--context-length -7", "--max-running-requests 0"),
-        *("--max-total-tokens -5", "--port 99999", "--dp-size 0"),
+        *("--max-total-tokens -5", "--port 99999", "--dp-size 0", "--context-length 0"),
+        *("--cuda-graph-max-bs-decode 0", "--chunked-prefill-size -2"),
+        *("--schedule-conservativeness nan", "--watchdog-timeout inf"),
     ],
 )
 def test_sizes_that_cannot_be(flags: str) -> None:
@@ -493,6 +496,52 @@ def test_sizes_that_cannot_be(flags: str) -> None:
 
     assert ("size-out-of-range", "fatal", ()) == (problem.id, problem.severity, problem.changes)
     assert f"`{flags}`" in problem.title.en
+
+
+@pytest.mark.parametrize(
+    ("flags", "shown"),
+    [
+        (f"--context-length {10**24}", "`--context-length 1e+24` is out of range: it is 1 to 2,147,483,647"),
+        (f"--random-seed -{7 * 10**400}", "`--random-seed -7e+400` is out of range"),
+        ("--cuda-graph-bs-decode 1 2 0", "`--cuda-graph-bs-decode 0` is out of range"),
+        ("--tp -5", "`--tp -5` is out of range: it is 1 to 4,096"),
+        ("--tp 100000", "`--tp 100000` is out of range"),
+        ("--enable-hierarchical-cache --hicache-ratio 0", "`--hicache-ratio 0.0` is out of range: it is above 0"),
+    ],
+)
+def test_numbers_that_nobody_can_mean(flags: str, shown: str) -> None:
+    [problem] = [one for one in _check("0.5.15", flags) if one.id == "size-out-of-range"]
+
+    assert problem.title.en.startswith(shown)
+    assert problem.title.zh
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        *("--chunked-prefill-size -1", "--random-seed -3", "--port 0", "--max-queued-requests 0", "--cpu-offload-gb 0"),
+        *(
+            "--context-length 1048576",
+            "--max-running-requests 4096",
+            "--tp 16 --nnodes 2",
+            "--default-priority-value -1",
+        ),
+        *("--mamba-full-memory-ratio 0.1", "--watchdog-timeout 3600", "--stream-interval 1"),
+    ],
+)
+def test_numbers_that_are_in_use(flags: str) -> None:
+    assert "size-out-of-range" not in [problem.id for problem in _check("0.5.15", flags)]
+
+
+@pytest.mark.parametrize("version", versions())
+def test_every_number_has_bounds_and_the_default_is_within(version: str) -> None:
+    for option in schema(version).options:
+        bounds = bounds_of(option)
+        if option.no_cli or bounds is None:
+            continue
+        assert option.dest in BOUNDS, option.flag
+        if isinstance(option.default, int | float):
+            assert option.default in bounds, option.flag
 
 
 def test_few_of_many_places_are_named() -> None:

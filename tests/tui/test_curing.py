@@ -175,6 +175,9 @@ async def test_a_wish_is_typed() -> None:
         await one.refused(*CONTEXT[:9], "q", "enter")
         unknown = plan._problem.en if plan._problem is not None else ""
         plan._wish.clear()
+        await one.refused(*CONTEXT[:-5], *"0", "enter")
+        absurd = plan._problem.en if plan._problem is not None else ""
+        plan._wish.clear()
         await one.computed(*CONTEXT, "enter")
         context = one.values
         await one.press(*CONTEXT[:16], "enter")
@@ -185,6 +188,7 @@ async def test_a_wish_is_typed() -> None:
         await one.press("escape")
 
     assert "--context" in unknown
+    assert "`--context-length 0` is out of range: it is 1 to 2,147,483,647" == absurd
     assert ["0.93", "30000"] == context
     assert empty[0]
     assert "would not take this for a value" in empty[1]

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from sgdoctor.engines.sglang.flags.bounds import Bounds, beyond
 from sgdoctor.engines.sglang.flags.constraints import Constraint, Finding, both, needs, unset
 from sgdoctor.engines.sglang.flags.settings import Settings
 from sgdoctor.launch.change import Change
@@ -9,11 +10,8 @@ from sgdoctor.texts import Text
 
 _CHUNK: Final = 2048
 """The smallest prefill chunk that SGLang chooses by itself; all others are multiples of it."""
-_LEAST: Final = {
-    "tp_size": 1, "pp_size": 1, "dp_size": 1, "nnodes": 1, "page_size": 1, "max_running_requests": 1,
-    "max_total_tokens": 1, "context_length": 0, "port": 0,
-}  # fmt: skip
-_LAST_PORT: Final = 65535
+_LONGEST: Final = 24
+"""Digits of a number that are shown."""
 _LEAST_PERCENT: Final = 10
 """From here on a static fraction above 1 was meant in percent."""
 
@@ -220,21 +218,37 @@ def _fraction(settings: Settings) -> Finding | None:
 
 
 def _size(settings: Settings) -> Finding | None:
-    for field, least in _LEAST.items():
-        number = settings.number(field) if settings.has(field) else None
-        most = _LAST_PORT if field == "port" else None
-        if number is None or (number >= least and (most is None or number <= most)):
+    for field, option in settings.options_given():
+        found = next(beyond(option, settings.value(field)), None)
+        if found is None:
             continue
+        number, bounds = found
         flag = settings.flag(field)
-        bounds = (f"{least} to {most}", f"{least} 到 {most} 之间") if most else (f"at least {least}", f"至少为 {least}")
+        english, chinese = _in_words(bounds)
         return Finding(
             Text(
-                f"`{flag} {number:g}` is out of range: it is {bounds[0]}",
-                f"`{flag} {number:g}` 超出范围：应{bounds[1]}",
+                f"`{flag} {_written(number)}` is out of range: it is {english}",
+                f"`{flag} {_written(number)}` 超出范围：应{chinese}",
             ),
             (field,),
         )
     return None
+
+
+def _in_words(bounds: Bounds) -> tuple[str, str]:
+    least, most = bounds.least, bounds.most
+    if least is None:
+        return f"at most {most:,}", f"不超过 {most:,}"
+    if bounds.open:
+        return f"above {least:,} and at most {most:,}", f"大于 {least:,} 且不超过 {most:,}"
+    return f"{least:,} to {most:,}", f"在 {least:,} 到 {most:,} 之间"
+
+
+def _written(number: float) -> str:
+    """A number as a person reads it; of one with many digits only how large it is."""
+    text = str(number)
+    digits = text.lstrip("-")
+    return text if len(text) <= _LONGEST else f"{text[: -len(digits)]}{digits[0]}e+{len(digits) - 1}"
 
 
 def _window_share(settings: Settings) -> Finding | None:

@@ -1,6 +1,6 @@
 """The flags of one command as the engine sees them: by the field that they set, with its default where none does."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from sgdoctor.engines.sglang.flags.model import Option, Schema
@@ -51,6 +51,10 @@ class Settings:
     def has(self, *fields: str) -> bool:
         """Whether one of the fields is set by a flag."""
         return any(field in self._by_field for field in fields)
+
+    def options_given(self) -> Iterable[tuple[str, Option]]:
+        """The fields that a flag sets, with its option."""
+        return ((field, option) for field, (_, option) in self._by_field.items())
 
     def value(self, field: str) -> Any:
         """The value of a field: of its flag, else its default; None too where the value cannot be read."""

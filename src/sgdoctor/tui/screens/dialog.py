@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 
 from sgdoctor.tui.bindings import forwarded
+from sgdoctor.tui.compositing import FaithfulCompositor
 from sgdoctor.tui.drawing import MUTED, cut, styled
 from sgdoctor.tui.view import View
 from sgdoctor.tui.widgets import Drawing, entitle
@@ -30,6 +31,7 @@ class Dialog(ModalScreen[None]):
 
     def __init__(self, view: View) -> None:
         super().__init__()
+        self._compositor = FaithfulCompositor()
         self.view = view
 
     def compose(self) -> ComposeResult:

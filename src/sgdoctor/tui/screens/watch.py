@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from sgdoctor.config import PANES
 from sgdoctor.tui.arrangement import Shape, arrange, shape_of
+from sgdoctor.tui.compositing import FaithfulCompositor
 from sgdoctor.tui.panes.bars import CourseLine, KeyBar, Tabs
 from sgdoctor.tui.panes.diagnosis import Card, DiagnosisPane
 from sgdoctor.tui.panes.gpu import GpuPane
@@ -39,6 +40,7 @@ class WatchScreen(Screen[None]):
 
     def __init__(self, lines: Lines, shown: Collection[str], active: str, view: View) -> None:
         super().__init__()
+        self._compositor = FaithfulCompositor()
         self._shown = [name for name in PANES if name in shown]
         self.active = active if active in self._shown else self._shown[0]
         self._zoomed = False

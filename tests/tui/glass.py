@@ -21,7 +21,7 @@ class Glass:
                 self._take(update)
             display(screen, update)
 
-        app._display = seen  # type: ignore[method-assign]
+        app._display = seen  # type: ignore[method-assign,assignment]
 
     @property
     def rows(self) -> list[str]:

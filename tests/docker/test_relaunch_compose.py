@@ -1,5 +1,6 @@
 """Services of Compose are relaunched through their file, by the Compose that made them, on a real daemon."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.diagnosis.model import State
 from sgdoctor.launch.change import Change
+from sgdoctor.relaunch.compose import Edition, edition, open_service, rehearsed
+from sgdoctor.relaunch.compose.service import config_hash
 from sgdoctor.relaunch.journal import journals, open_journals
 from sgdoctor.relaunch.model import Ending, Outcome, Progress, Step, StepState
 from sgdoctor.relaunch.readiness import EngineReadiness
@@ -20,6 +23,7 @@ from tests.composes import first, modern, needed, path_with_tools
 from tests.docker import launches
 from tests.docker.composing import FAILS, PATIENCE, Killer, Project, QuickReadiness, fidelity
 from tests.docker.dockerd import PrivateDockerd
+from tests.launch.tables import FLAGS
 
 pytestmark = pytest.mark.slow
 
@@ -184,6 +188,147 @@ def test_steps_are_told_and_kept(project: Project, standin_image: str) -> None:
     ]
     assert (outcome.journal, outcome.container) == (journal.id, journal.known["new"])
     assert b"ready to roll" in log.read_bytes()
+
+
+# ------------------------------------------------------------ what is asked before consent
+
+
+@pytest.fixture
+def asked(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """Tells the commands that Compose was started with since it was last asked."""
+    log, program = tmp_path / "asked", tmp_path / "bin" / "docker-compose"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho "$*" >> {log}\nexec {project.compose[0]} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+
+    def lines() -> list[str]:
+        found = log.read_text().splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return found
+
+    return lines
+
+
+def planned(project: Project, *changes: Change) -> Edition:
+    """What is known before anybody agrees."""
+    with project.client() as client:
+        return rehearsed(edition(open_service(client, project.document(client)), changes, FLAGS))
+
+
+@both
+def test_compose_is_started_once_after_consent(project: Project, asked: Callable[[], list[str]]) -> None:
+    text = project.text()
+    project.up(text)
+    there = sorted(one.name for one in project.folder.iterdir())
+    before = fidelity(project.container())
+
+    plan = planned(project, RAISE)
+    questions, untouched = asked(), sorted(one.name for one in project.folder.iterdir())
+    outcome = project.relaunch(RAISE, planned=plan)
+    answers = asked()
+
+    before["config"]["Cmd"][-1] = "0.88"
+    assert any("config --hash" in one for one in questions)
+    assert (there, text) == (untouched, plan.service.document.text)
+    assert Ending.DONE == outcome.ending
+    assert [True] == [" up -d --no-deps " in one for one in answers], answers
+    assert before == fidelity(project.container())
+    assert plan.hash == config_hash(project.container())
+
+
+def test_launch_that_is_back_was_not_asked_about_either(project: Project, asked: Callable[[], list[str]]) -> None:
+    text = project.text()
+    project.up(text)
+    plan = planned(project, BREAK)
+    asked()
+
+    outcome = project.relaunch(BREAK, planned=plan)
+
+    assert Ending.BACK == outcome.ending
+    assert [True, True] == [" up -d " in one for one in asked()]
+    assert text == project.file.read_text()
+
+
+@pytest.fixture
+def with_env_file(project: Project) -> Path:
+    """A project that runs, with an environment file of its sibling."""
+    more = project.folder / "side.env"
+    project.write(project.text().replace("  side:\n", "  side:\n    env_file: side.env\n"))
+    more.write_text("A=1\n")
+    project.run("up", "-d")
+    return more
+
+
+def test_files_that_were_edited_since_are_asked_about_again(
+    project: Project, asked: Callable[[], list[str]], with_env_file: Path
+) -> None:
+    plan = planned(project, RAISE)
+    project.write(project.file.read_text().replace("from the cellar", "from the attic"))
+    asked()
+    commented = project.relaunch(RAISE, planned=plan)
+    again = asked()
+    plan = planned(project, Change("flag.set", "--mem-fraction-static", "0.9"))
+    with_env_file.write_text("A=2\n")
+    asked()
+    beside = project.relaunch(*plan.changes, planned=plan)
+
+    assert (Ending.DONE, Ending.DONE) == (commented.ending, beside.ending)
+    assert any("config --hash" in one for one in again)
+    assert any("config --hash" in one for one in asked())
+    assert "from the attic" in project.file.read_text()
+
+
+def test_service_that_is_not_the_same_any_more_is_not_relaunched(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.up(project.text())
+    before = project.container()["Id"]
+    plan = planned(project, RAISE)
+    project.write(project.text().replace("shm_size: 64m", "shm_size: 128m"))
+    in_file = refused(project, project.relaunch(RAISE, planned=plan), before)
+    project.write(project.text())
+    monkeypatch.setenv("MARK", "shell")
+    in_shell = refused(project, project.relaunch(RAISE, planned=plan), before)
+    monkeypatch.delenv("MARK")
+    project.run("up", "-d", "--scale", "llm=2")
+    scaled = project.relaunch(RAISE, planned=plan)
+
+    assert "Different are: shm_size." in in_file
+    assert "Different are: MARK." in in_shell
+    assert Ending.REFUSED == scaled.ending
+    assert "2 containers" in (scaled.reason.en if scaled.reason else "")
+    assert project.text() == project.file.read_text()
+
+
+def test_environment_file_that_is_edited_in_the_middle_is_asked_about(
+    project: Project, asked: Callable[[], list[str]], with_env_file: Path
+) -> None:
+    before = project.container()["Id"]
+    plan = planned(project, RAISE)
+    edit = at(Step.COMPARE, StepState.BEGUN, lambda: with_env_file.write_text("A=2\n"))
+
+    reason = refused(project, project.relaunch(RAISE, planned=plan, watcher=edit), before)
+
+    assert "side" in reason
+
+
+def test_file_that_is_only_extended_is_asked_about_in_its_place(project: Project) -> None:
+    base = project.folder / "base.yaml"
+    text = project.text()
+    project.write(text)
+    service = text[text.index("  llm:") : text.index("  side:")]
+    base.write_text(f"x-limits: &limits\n  shm_size: 64m\nservices:\n{service}")
+    project.write(text.replace(service, "  llm:\n    extends: {file: base.yaml, service: llm}\n    networks: [shop]\n"))
+    project.run("up", "-d")
+
+    plan = planned(project, RAISE)
+    outcome = project.relaunch(RAISE, planned=plan)
+
+    assert ("", base) == (plan.hash, plan.service.path)
+    assert (Ending.DONE, None) == (outcome.ending, outcome.reason)
+    assert "0.88" in base.read_text()
+    assert "0.88" == project.container()["Config"]["Cmd"][-1]
 
 
 # ------------------------------------------------------------ refused

@@ -221,6 +221,7 @@ class ContainerWard:
                     inspection,
                     move.changes,
                     self._flags,
+                    planned=self.proposal.edition,
                     accept_drift=self._accept_drift,
                     readiness=self._readiness,
                     patience=Patience(),

@@ -134,6 +134,7 @@ def _carried_out(client: "Client", proposal: "Proposal", base: "RuleBase", show:
         proposal.inspection,
         proposal.changes,
         proposal.answer.flags,
+        planned=proposal.edition,
         accept_drift=show.arguments.accept_drift,
     )
     done = words(show.lang, "done", name="{name}", time="{time}")

@@ -113,6 +113,7 @@ class Relaunching(Trip):
                 proposal.inspection,
                 proposal.changes,
                 proposal.answer.flags,
+                planned=proposal.edition,
                 readiness=readiness,
                 patience=patience,
                 watcher=watcher,

@@ -15,7 +15,7 @@ from sgdoctor.launch.inspection.reading import mapping
 from sgdoctor.launch.model import FlagTable
 from sgdoctor.relaunch import texts
 from sgdoctor.relaunch.compare import losses, same_settings
-from sgdoctor.relaunch.compose import open_service, relaunch_service
+from sgdoctor.relaunch.compose import ComposeService, Edition, open_service, relaunch_service
 from sgdoctor.relaunch.engine import NO_POLICY, Engine
 from sgdoctor.relaunch.journal import Journal, open_journals
 from sgdoctor.relaunch.lock import locked
@@ -47,15 +47,29 @@ def refusal(client: Client, document: Inspection) -> Text | None:
     Raises:
         UserError: the engine does not answer.
     """
+    try:
+        examined(client, document)
+    except UnreachableError:
+        raise
+    except UserError as error:
+        return error.message
+    return None
+
+
+def examined(client: Client, document: Inspection) -> ComposeService | None:
+    """The service of a container that may be relaunched; None for one that is not of Compose.
+
+    Args:
+        client: of its engine.
+        document: the container.
+
+    Raises:
+        UserError: why it may not, or the engine does not answer.
+    """
     why = _untouchable(client, document)
-    if why is None and document.compose is not None:
-        try:
-            open_service(client, document)
-        except UnreachableError:
-            raise
-        except UserError as error:
-            why = error.message
-    return why
+    if why is not None:
+        raise _refuse(why)
+    return None if document.compose is None else open_service(client, document)
 
 
 def _untouchable(client: Client, document: Inspection) -> Text | None:
@@ -110,6 +124,7 @@ def relaunch(
     changes: Sequence[Change],
     flags: FlagTable,
     *,
+    planned: Edition | None = None,
     accept_drift: bool = False,
     readiness: Readiness,
     patience: Patience | None = None,
@@ -125,6 +140,7 @@ def relaunch(
         document: the container, as the plan was made from it.
         changes: of the plan.
         flags: of the engine's version.
+        planned: of one of Compose, what was asked before consent; None to ask it now.
         accept_drift: whether to go on where Compose would change more than that, see ``compose.drift``.
         readiness: knows when the new server serves.
         patience: how long is waited.
@@ -141,6 +157,7 @@ def relaunch(
                 document,
                 changes,
                 flags,
+                planned=planned,
                 accept_drift=accept_drift,
                 readiness=readiness,
                 patience=patience or Patience(),

@@ -150,15 +150,20 @@ def _as_go_writes(number: Decimal) -> str:
 
 
 def _env_files(service: Service) -> Iterator[Text]:
-    for part in service.fields.get("env_file", ()):
+    for path, optional in named_files(service, "env_file"):
+        if not optional or (path.file.folder / path.text).is_file():
+            yield path
+
+
+def named_files(service: Service, key: str) -> Iterator[tuple[Text, bool]]:
+    """The files that a field names, as ``env_file`` does: a path, and whether the file may be missing."""
+    for part in service.fields.get(key, ()):
         for item in part.items if isinstance(part, Items) else (part,):
             if isinstance(item, Text) and not item.is_null:
-                yield item
+                yield item, False
             elif isinstance(item, Fields) and isinstance(path := item.fields.get("path"), Text):
                 required = item.fields.get("required")
-                optional = isinstance(required, Text) and required.text == "false"
-                if not optional or (path.file.folder / path.text).is_file():
-                    yield path
+                yield path, isinstance(required, Text) and required.text == "false"
 
 
 def gpus_of(service: Service, env: MappingABC[str, str | None]) -> Gpus:

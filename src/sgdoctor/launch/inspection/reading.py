@@ -11,7 +11,8 @@ from sgdoctor.launch.docker_values import CDI_PREFIX, is_anonymous, read_volume
 from sgdoctor.launch.model import Gpus, Mount, Port
 
 # 64 MiB of Docker (daemon/config DefaultShmSize) and 64000 KiB of podman (containers/common DefaultShmSize).
-_DEFAULT_SHM: Final = (0, 67_108_864, 65_536_000)
+DEFAULT_SHM: Final = (0, 67_108_864, 65_536_000)
+"""Bytes that engines give where nobody asks for more."""
 _DEFAULT_NETWORKS: Final = ("", "default", "bridge")
 # podman sets these itself (libpod/container_internal_common.go).
 _ENV_OF_PODMAN: Final = ("container", "HOSTNAME", "HOME", "TERM")
@@ -239,7 +240,7 @@ def _named(mount: Mount) -> Mount:
 def shm_bytes(data: Mapping[str, Any]) -> int | None:
     """None for the default."""
     size = mapping(data.get("HostConfig")).get("ShmSize")
-    return size if isinstance(size, int) and size not in _DEFAULT_SHM else None
+    return size if isinstance(size, int) and size not in DEFAULT_SHM else None
 
 
 def ipc(data: Mapping[str, Any]) -> str | None:

@@ -1,7 +1,18 @@
 """Relaunching a service of Compose: its file is edited, and Compose makes the container anew."""
 
+from sgdoctor.relaunch.compose.edition import Edition, edition, rehearsed
 from sgdoctor.relaunch.compose.launching import relaunch_service, return_service
 from sgdoctor.relaunch.compose.service import ComposeService, drift, open_service
 from sgdoctor.relaunch.compose.transaction import ComposeTransaction
 
-__all__ = ["ComposeService", "ComposeTransaction", "drift", "open_service", "relaunch_service", "return_service"]
+__all__ = [
+    "ComposeService",
+    "ComposeTransaction",
+    "Edition",
+    "drift",
+    "edition",
+    "open_service",
+    "rehearsed",
+    "relaunch_service",
+    "return_service",
+]

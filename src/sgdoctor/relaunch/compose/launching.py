@@ -16,8 +16,9 @@ from sgdoctor.launch.model import FlagTable
 from sgdoctor.relaunch import texts as common
 from sgdoctor.relaunch.compare import same_settings
 from sgdoctor.relaunch.compose import texts
+from sgdoctor.relaunch.compose.edition import Edition, edition
 from sgdoctor.relaunch.compose.merging import merged
-from sgdoctor.relaunch.compose.service import ComposeService, drift, open_service, refused
+from sgdoctor.relaunch.compose.service import ComposeService, drift, open_service, refused, too_many
 from sgdoctor.relaunch.compose.transaction import ComposeTransaction
 from sgdoctor.relaunch.engine import Engine
 from sgdoctor.relaunch.journal import Journal, open_journals
@@ -26,8 +27,6 @@ from sgdoctor.relaunch.model import Ending, Intent, Outcome, Patience, Purpose, 
 from sgdoctor.writing import Found, backup_path, check_replaceable
 
 _IMAGE: Final = "image.tag"
-# What a launch is made of; other changes were never meant for the file.
-_OF_LAUNCH: Final = ("flag.", "env.", "docker.", "image.", "file.mount")
 
 
 def relaunch_service(
@@ -36,6 +35,7 @@ def relaunch_service(
     changes: Sequence[Change],
     flags: FlagTable,
     *,
+    planned: Edition | None = None,
     accept_drift: bool = False,
     readiness: Readiness,
     patience: Patience,
@@ -51,6 +51,7 @@ def relaunch_service(
         inspection: the container, as the plan was made from it.
         changes: of the plan.
         flags: of the engine's version.
+        planned: what was asked before consent; None to ask it now.
         accept_drift: whether to go on where Compose would change more than that, see ``drift``.
         readiness: knows when the new server serves.
         patience: how long is waited.
@@ -58,27 +59,30 @@ def relaunch_service(
         root: stands for the state folder of sgdoctor.
     """
     try:
-        service = open_service(client, inspection)
-        edited = service.document.edited(changes, flags)
-        left = [why for change, why in edited.left if change.kind.startswith(_OF_LAUNCH)]
-        if left:
-            raise refused(texts.left_out(left))
-        if edited.text == service.document.text:
-            raise refused(texts.NO_SUCH_CHANGE)
+        if planned is None or not _holds(client, inspection, planned, changes):
+            planned = edition(open_service(client, inspection), changes, flags)
     except UserError as error:
         return Outcome(Ending.REFUSED, reason=error.message)
-    intent = Intent(container=inspection.name, changes=tuple(changes), command=edited.launch.command, way=Way.COMPOSE)
     return _carry_out(
         client,
         inspection,
-        service,
-        edited.text,
-        intent,
+        planned,
         accept_drift=accept_drift,
         readiness=readiness,
         patience=patience,
         watcher=watcher,
         root=root,
+    )
+
+
+def _holds(client: Client, inspection: Inspection, planned: Edition, changes: Sequence[Change]) -> bool:
+    """Whether what was asked before consent is still the answer, by all that is known without a start of Compose."""
+    service = planned.service
+    return (
+        planned.changes == tuple(changes)
+        and service.origin == inspection.compose
+        and service.is_current()
+        and too_many(client, service.origin, service.document) is None
     )
 
 
@@ -116,16 +120,14 @@ def return_service(
             raise refused(texts.edited_since(str(service.path)))
         if text == service.document.text:
             raise refused(texts.NO_SUCH_CHANGE)
-        command = _command_with(service, text)
+        planned = Edition(service, text, _command_with(service, text))
     except UserError as error:
         return Outcome(Ending.REFUSED, reason=error.message)
-    intent = Intent(container=inspection.name, purpose=Purpose.ROLLBACK, command=command, way=Way.COMPOSE)
     return _carry_out(
         client,
         inspection,
-        service,
-        text,
-        intent,
+        planned,
+        purpose=Purpose.ROLLBACK,
         accept_drift=accept_drift,
         readiness=readiness,
         patience=patience,
@@ -137,17 +139,16 @@ def return_service(
 def _carry_out(
     client: Client,
     inspection: Inspection,
-    service: ComposeService,
-    text: str,
-    intent: Intent,
+    planned: Edition,
     *,
+    purpose: Purpose = Purpose.RELAUNCH,
     accept_drift: bool,
     readiness: Readiness,
     patience: Patience,
     watcher: Watcher,
     root: Path | None,
 ) -> Outcome:
-    engine = Engine(client)
+    engine, service = Engine(client), planned.service
     try:
         with locked(inspection.name, root):
             if unfinished := open_journals(inspection.name, root):
@@ -161,24 +162,35 @@ def _carry_out(
                 raise refused(why)
             before = service.document.text
             check_replaceable(Found(service.path, before.encode(), before))
-            intent = replace(
-                intent,
+            intent = Intent(
+                container=inspection.name,
+                way=Way.COMPOSE,
+                purpose=purpose,
                 engine=engine.identity(),
                 old=old,
                 image=str(old.get("Image") or ""),
                 ran=mapping(old.get("State")).get("Status") in ("running", "restarting"),
+                changes=planned.changes,
+                command=planned.command,
                 old_command=inspection.launch.command,
-                facts=_facts(service, text, pull=any(change.kind == _IMAGE for change in intent.changes)),
+                facts=_facts(planned),
             )
             journal = Journal.begin(intent, root)
             return ComposeTransaction(
-                engine, journal, readiness=readiness, patience=patience, watcher=watcher, root=root
+                engine,
+                journal,
+                readiness=readiness,
+                patience=patience,
+                watcher=watcher,
+                root=root,
+                asked=planned,
             ).forward()
     except UserError as error:
         return Outcome(Ending.REFUSED, reason=error.message)
 
 
-def _facts(service: ComposeService, after: str, *, pull: bool) -> dict[str, Any]:
+def _facts(planned: Edition) -> dict[str, Any]:
+    service = planned.service
     words = service.words
     return {
         "name": words.name,
@@ -189,9 +201,9 @@ def _facts(service: ComposeService, after: str, *, pull: bool) -> dict[str, Any]
         "hashes": dict(service.hashes),
         "file": str(service.path),
         "before": service.document.text,
-        "after": after,
+        "after": planned.text,
         "backup": str(backup_path(service.path, datetime.now())),  # noqa: DTZ005 - a name for people, in their time
-        "pull": pull,
+        "pull": any(change.kind == _IMAGE for change in planned.changes),
     }
 
 

@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,10 +11,11 @@ from sgdoctor.containers.client import Client
 from sgdoctor.errors import UserError
 from sgdoctor.launch.compose.document import ComposeDocument, open_compose
 from sgdoctor.launch.compose.project import Project
+from sgdoctor.launch.compose.reading import named_files
 from sgdoctor.launch.compose.values import Fields
 from sgdoctor.launch.compose.values import Text as Scalar
 from sgdoctor.launch.inspection import Inspection
-from sgdoctor.launch.inspection.reading import ComposeOrigin, compose_origin, mapping
+from sgdoctor.launch.inspection.reading import DEFAULT_SHM, ComposeOrigin, compose_origin, mapping
 from sgdoctor.launch.model import Launch
 from sgdoctor.relaunch import texts as common
 from sgdoctor.relaunch.compose import texts
@@ -26,6 +27,8 @@ LABEL: Final = "com.docker.compose."
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REFERENCE: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
 _STDIN: Final = "-"
+# Files whose content becomes part of a service, and so of its hash (compose-spec, 05-services.md).
+_READ_BY_SERVICES: Final = ("env_file", "label_file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class ComposeService:
         compose: which one.
         project: its commands.
         hashes: of the configurations of all services, by their names.
+        sources: all that the hashes were made from: what stood in each file then, None for one that was not there.
     """
 
     origin: ComposeOrigin
@@ -49,6 +53,12 @@ class ComposeService:
     compose: Compose
     project: ComposeProject
     hashes: Mapping[str, str]
+    sources: Mapping[Path, bytes | None] = field(repr=False)
+
+    def is_current(self) -> bool:
+        """Whether files and variables are what they were when Compose was asked, so that its answer is the same."""
+        same = all(os.environ.get(name) == value for name, value in self.words.variables.items())
+        return same and _contents(self.sources) == self.sources
 
 
 def open_service(client: Client, inspection: Inspection) -> ComposeService:
@@ -74,17 +84,33 @@ def open_service(client: Client, inspection: Inspection) -> ComposeService:
         raise ValueError(document.name)
     if others := _inside(document):
         raise refused(texts.shared(origin.service, others))
-    count = max(len(service_containers(client, origin)), _scale(document))
-    if count > 1:
-        raise refused(texts.replicas(count))
+    if why := too_many(client, origin, document):
+        raise refused(why)
     compose = find_compose(origin.version)
     if compose is None:
         first = is_first(origin.version)
         raise refused(texts.not_installed(origin.version, str(document.path), origin.service, first=first))
     words = replace(words, variables=_mentioned(document.project, words))
     project = ComposeProject(compose, words, client.connections.endpoint)
+    # Read first: an edit that comes between the two makes the service look older than it is, never newer.
+    sources = _contents(_source_files(document.project, words))
     hashes = project.hashes(tuple(document.project.services))
-    return ComposeService(origin, document, document.path.resolve(), words, compose, project, hashes)
+    return ComposeService(origin, document, document.path.resolve(), words, compose, project, hashes, sources)
+
+
+def too_many(client: Client, origin: ComposeOrigin, document: ComposeDocument) -> Text | None:
+    """That a service has several containers, or is to have them; None if it has one.
+
+    Args:
+        client: of the engine.
+        origin: of one of its containers.
+        document: of its file.
+
+    Raises:
+        UserError: the engine does not answer.
+    """
+    count = max(len(service_containers(client, origin)), _scale(document))
+    return texts.replicas(count) if count > 1 else None
 
 
 def drift(client: Client, inspection: Inspection, service: ComposeService) -> Text | None:
@@ -158,6 +184,27 @@ def _env_files(words: ProjectWords) -> list[Path]:
     return [Path(file) for file in words.env_files] or ([default] if default.is_file() else [])
 
 
+def _source_files(project: Project, words: ProjectWords) -> Iterator[Path]:
+    yield from words.paths
+    yield from [Path(file) for file in words.env_files] or [Path(words.folder, ".env")]
+    for service in project.services.values():
+        # Those of services that are extended as well.
+        yield from (part.file.path for part in service.written if part.file.path is not None)
+        for key in _READ_BY_SERVICES:
+            for path, _ in named_files(service, key):
+                yield from (path.file.folder / path.text, Path(words.folder, path.text))
+
+
+def _contents(files: Iterable[Path]) -> dict[Path, bytes | None]:
+    found: dict[Path, bytes | None] = {}
+    for path in files:
+        try:
+            found[path] = path.read_bytes()
+        except OSError:
+            found[path] = None
+    return found
+
+
 def _mentioned(project: Project, words: ProjectWords) -> dict[str, str | None]:
     """Variables of the shell that the files may use, set or not: the way back needs them as they are."""
     sources = {file.text for file in project.files}
@@ -195,7 +242,7 @@ def _differing(inspection: Inspection, written: Launch) -> Iterator[str]:
     for name in sorted({*written.env, *launch.env}):
         if (name in written.env) != (name in launch.env) or written.env[name] not in (None, launch.env[name]):
             yield name
-    if written.shm_bytes != launch.shm_bytes:
+    if (None if written.shm_bytes in DEFAULT_SHM else written.shm_bytes) != launch.shm_bytes:
         yield "shm_size"
     if written.ipc != launch.ipc:
         yield "ipc"

@@ -6,8 +6,7 @@ taken again.
 """
 
 import os
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from sgdoctor.errors import UserError
 from sgdoctor.launch.inspection.reading import ComposeOrigin, compose_origin, mapping
 from sgdoctor.relaunch import texts as common
 from sgdoctor.relaunch.compose import texts
+from sgdoctor.relaunch.compose.edition import Edition, hash_of_edit
 from sgdoctor.relaunch.compose.merging import merged
 from sgdoctor.relaunch.compose.program import ComposeError, ComposeProject, ProjectWords, find_compose, is_first
 from sgdoctor.relaunch.compose.service import config_hash, refused, service_containers
@@ -30,6 +30,9 @@ from sgdoctor.writing import Found, check_replaceable, read_text, write_like
 
 class ComposeTransaction(Steps):
     """One relaunch by Compose, from its journal; arguments as of ``Steps``.
+
+    Args:
+        asked: what Compose has said of the edit already; None to ask it.
 
     The facts of its intent: ``name``, ``folder``, ``files``, ``env_files`` and ``variables`` of the project,
     ``services``: names of all of them, ``hash``: of the service as it was, ``hashes``: of all, ``version``: of the
@@ -49,6 +52,7 @@ class ComposeTransaction(Steps):
         patience: Patience,
         watcher: Watcher,
         root: Path | None = None,
+        asked: Edition | None = None,
     ) -> None:
         super().__init__(engine, journal, readiness=readiness, patience=patience, watcher=watcher, root=root)
         facts = journal.intent.facts
@@ -63,7 +67,7 @@ class ComposeTransaction(Steps):
         self._words = ProjectWords(
             facts["name"], facts["folder"], tuple(facts["files"]), tuple(facts["env_files"]), facts["variables"]
         )
-        self._services: Sequence[str] = tuple(facts["hashes"])
+        self._asked = asked
         self._touched = journal.begun(Step.START)
         self._turn = journal.path.with_suffix(".compose")
         compose = find_compose(origin.version)
@@ -91,32 +95,20 @@ class ComposeTransaction(Steps):
             write_like(self._backup, self._before.encode(), self._status())
 
     def _compare_file(self) -> dict[str, str]:
-        """What Compose makes of the edited file, which is put beside the old one for that."""
+        """What Compose makes of the edited file, which is put beside the old one for that if it was not asked yet."""
         if self._now() != self._before:
             return {}
+        asked = self._asked
+        if asked is not None and asked.hash and asked.service.is_current():
+            return {"hash": asked.hash}
         write_like(self._staged, self._after.encode(), self._status())
         words = self._words.with_file(self._file, self._staged)
         # A file that is only extended cannot be given to Compose under another name.
         return {} if words == self._words else {"hash": self._checked(words)}
 
     def _checked(self, words: ProjectWords) -> str:
-        """The hash of the service in edited files, once it is known that nothing else changes by them."""
-        service, before = self._origin.service, self._intent.facts["hashes"]
-        # The user waits for it.
-        with ThreadPoolExecutor(1) as other:
-            read = other.submit(self._project.command, service, words)
-            after = self._project.hashes(self._services, words)
-            found = read.result()
-        if others := sorted(
-            name for name in {*before, *after} if name != service and before.get(name) != after.get(name)
-        ):
-            raise FailedError(texts.touches_others(others))
-        if service not in after or after[service] == before.get(service):
-            raise FailedError(texts.NOTHING_CHANGES)
-        wanted = self._intent.command
-        if found is not None and found != wanted:
-            raise FailedError(texts.reads_otherwise(" ".join(wanted), " ".join(found)))
-        return after[service]
+        intent = self._intent
+        return hash_of_edit(self._project, words, self._origin.service, intent.facts["hashes"], intent.command)
 
     def _save_old_log(self) -> dict[str, str]:
         saved = save_log(self._engine.client, self._intent.old_id, self._root)

@@ -26,7 +26,6 @@ from sgdoctor.redaction import HIDDEN
 from sgdoctor.relaunch import texts
 from sgdoctor.relaunch.compose import ComposeService, Edition, drift, edition, rehearsed
 from sgdoctor.relaunch.dependents import dependents
-from sgdoctor.relaunch.kept_image import kept_image
 from sgdoctor.relaunch.launching import examined, is_same, left_behind
 from sgdoctor.report.wording import change_text
 from sgdoctor.targets import AsDockerRun, open_target
@@ -71,7 +70,6 @@ class Proposal:
         folder: that the files of the plan are written into.
         lost: paths in the container that a new one does not have.
         dependents: what other containers lose, one line for each kind.
-        kept_image: what is to be known of an image whose name names another one by now; None of others.
         refused: why it is not to be done; None if it may be.
         edition: of one of Compose, its file with the changes, as Compose reads it.
     """
@@ -86,7 +84,6 @@ class Proposal:
     lost: tuple[str, ...] = ()
     refused: Text | None = None
     dependents: tuple[Text, ...] = ()
-    kept_image: Text | None = None
     edition: Edition | None = None
 
     @property
@@ -187,12 +184,7 @@ def proposal_of(
         return replace(proposal, refused=why)
     mounted = [str(mount.get("Destination")) for mount in inspection.data.get("Mounts") or ()]
     others = () if proposal.through_compose else dependents(client, identity)
-    return replace(
-        proposal,
-        lost=lost_paths(left_behind(client, identity), mounted),
-        dependents=others,
-        kept_image=kept_image(client, inspection, proposal.changes),
-    )
+    return replace(proposal, lost=lost_paths(left_behind(client, identity), mounted), dependents=others)
 
 
 def full_image(given: str, now: str) -> str:
@@ -202,7 +194,7 @@ def full_image(given: str, now: str) -> str:
         given: by the user.
         now: of the container.
     """
-    if not _TAG.fullmatch(given) or not now or now.startswith("sha256:"):
+    if not _TAG.fullmatch(given) or not now:
         return given
     repository = now.partition("@")[0]
     head, slash, tail = repository.rpartition("/")

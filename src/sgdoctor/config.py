@@ -42,6 +42,10 @@ class Config:
     read_only: bool = False
     problems: tuple[Text, ...] = ()
 
+    def in_language(self, asked: str) -> "Config":
+        """With the language that the command line asks for; empty where it asks for none."""
+        return replace(self, language=asked or self.language)
+
 
 @dataclass(frozen=True, slots=True)
 class Remembered:

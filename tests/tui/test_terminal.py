@@ -163,3 +163,19 @@ def test_until_ready_ends_by_itself(tmp_path: Path, until: str, code: int) -> No
     assert terminal.wait() == code
     assert RESTORED in terminal.output
     assert "Traceback" not in terminal.outside
+
+
+@pytest.mark.slow
+def test_the_language_that_the_command_line_asks_for_goes_before_the_one_of_last_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for options, said in (
+        (("--lang", "zh"), "状态缓存只有 3 个槽"),
+        ((), "状态缓存只有 3 个槽"),
+        (("--lang", "en"), "has 3 slots"),
+    ):
+        terminal = watch(*options)
+        terminal.until(said)
+        terminal.type(b"q")
+        assert terminal.wait() == 3

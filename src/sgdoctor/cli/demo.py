@@ -58,7 +58,7 @@ def _run(arguments: argparse.Namespace, lang: str) -> int:
 
     options = importlib.import_module("sgdoctor.tui.ports").Options(
         lang=lang,
-        config=replace(load_config(), gpu_rate=_GPU_RATE),
+        config=replace(load_config().in_language(getattr(arguments, "lang", "")), gpu_rate=_GPU_RATE),
         base=base,
         doctor=LogDoctor(base, session.snapshot),
     )

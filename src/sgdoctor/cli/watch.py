@@ -101,7 +101,7 @@ def _feed(arguments: argparse.Namespace, lang: str, *, asks: bool) -> "Feed":
 
     tell_open(arguments.target, lang)
     endpoint = find_endpoint()
-    return ContainerFeed(endpoint, arguments.target or _choose(endpoint, lang, asks=asks), lang=lang)
+    return ContainerFeed(endpoint, arguments.target or _choose(endpoint, arguments, lang, asks=asks), lang=lang)
 
 
 def _stdin_feed(*, in_app: bool) -> "Feed":
@@ -121,7 +121,7 @@ def _stdin_feed(*, in_app: bool) -> "Feed":
     return StdinFeed(fd)
 
 
-def _choose(endpoint: "Endpoint", lang: str, *, asks: bool) -> str:
+def _choose(endpoint: "Endpoint", arguments: argparse.Namespace, lang: str, *, asks: bool) -> str:
     """The container to be watched where none was named: the only running one, else the newest.
 
     Raises:
@@ -144,7 +144,7 @@ def _choose(endpoint: "Endpoint", lang: str, *, asks: bool) -> str:
     if len(running) < 2:
         return (running or found)[0].name
     if asks and sys.stdin.isatty():
-        return _ask(found, lang)
+        return _ask(found, _asked(arguments), lang)
     names = ", ".join(entry.name for entry in running)
     raise UserError(
         f"Several containers run SGLang: {names}. Name one: sgdoctor watch {running[0].name}",
@@ -152,13 +152,18 @@ def _choose(endpoint: "Endpoint", lang: str, *, asks: bool) -> str:
     )
 
 
-def _ask(found: "list[Listed]", lang: str) -> str:
+def _asked(arguments: argparse.Namespace) -> str:
+    """The language that ``--lang`` names; empty without it."""
+    return str(getattr(arguments, "lang", ""))
+
+
+def _ask(found: "list[Listed]", asked: str, lang: str) -> str:
     from sgdoctor.config import load_config, load_remembered
     from sgdoctor.containers.find import model_of
     from sgdoctor.tui.picker import pick_container
     from sgdoctor.tui.screens.choose import Choice
 
-    config, remembered = load_config(), load_remembered()
+    config, remembered = load_config().in_language(asked), load_remembered()
     choices = [
         Choice(entry.name, entry.status, " · ".join(filter(None, (model_of(entry), entry.image))), entry.running)
         for entry in found
@@ -206,7 +211,7 @@ def _open(
     from sgdoctor.watching.activity import Attentive
     from sgdoctor.watching.cards import cards_of
 
-    config = load_config()
+    config = load_config().in_language(_asked(arguments))
     chosen: list[str] = []
     redact = not arguments.no_redact
     session = _session(feed, base, redact=redact)

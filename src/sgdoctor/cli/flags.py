@@ -165,7 +165,7 @@ def _versions_with(flag: str) -> list[str]:
     """The known versions that have a flag, those that the user added included."""
     from sgdoctor.engines.sglang.flags.schemas import schema, versions
 
-    return [version for version in versions() if flag in frozenset(schema(version).names)]
+    return [version for version in versions() if flag in schema(version).names]
 
 
 def _described(option: "Option", lang: str) -> list[tuple[str, str]]:

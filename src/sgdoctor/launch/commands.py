@@ -223,6 +223,19 @@ def engine_in_script(source: str, variables: Mapping[str, str] | None = None) ->
         tokens = words(source)
     except UserError as error:
         return Refused(error.message, "unbalanced-quotes")
+    return engine_in_tokens(source, tokens, variables)
+
+
+def engine_in_tokens(
+    source: str, tokens: Sequence[Word], variables: Mapping[str, str] | None = None
+) -> Found | Refused:
+    """The one launch in a shell text of which the words are known.
+
+    Args:
+        source: the text.
+        tokens: its words and operators.
+        variables: that are known where it is read.
+    """
     every = commands(tokens)
     values = {**(variables or {}), **literal_variables(every)}
     found: list[tuple[Command, Found | Refused]] = []

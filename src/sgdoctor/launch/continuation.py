@@ -52,6 +52,9 @@ class _Joiner:
         code: whether the line before is nothing but (part of) a command.
         here: the end of the here-document that the line stands in.
         array: whether the line stands in the brackets of ``NAME=(...)``, where a line break only parts words.
+        followed: of each line, whether the next ones go on with flags of the same command; empty ones, comments and
+            lines with a backslash are passed over.
+        followed_at_once: the same without lines with a backslash between.
     """
 
     source: Sequence[str]
@@ -63,6 +66,12 @@ class _Joiner:
     code: bool = False
     here: str | None = None
     array: bool = False
+    followed: Sequence[bool] = field(init=False)
+    followed_at_once: Sequence[bool] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.followed = _followed(self.source, at_once=False)
+        self.followed_at_once = _followed(self.source, at_once=True)
 
     def lines(self) -> list[tuple[str, int]]:
         for index, line in enumerate(self.source):
@@ -77,12 +86,12 @@ class _Joiner:
 
     def _line(self, line: str, index: int) -> None:
         number = index + 1
-        if self.continued and not line.strip() and self._flag_follows(index):
+        if self.continued and not line.strip() and self.followed[index]:
             self.report("blank-line-in-command", number)
             return
         comment = line.lstrip().startswith("#")
-        follows = self._flag_follows(index)
-        if not self.continued and (_FLAG_LINE.match(line) or (comment and self._flag_follows(index, at_once=True))):
+        follows = self.followed[index]
+        if not self.continued and (_FLAG_LINE.match(line) or (comment and self.followed_at_once[index])):
             self._join()
         if self.continued and comment and (line.endswith("\\") or follows):
             self.report("comment-in-command", number)
@@ -132,18 +141,16 @@ class _Joiner:
         self.done.insert(self.start, (comment, number))
         self.start += 1
 
-    def _flag_follows(self, index: int, *, at_once: bool = False) -> bool:
-        """Whether the next lines go on with flags of the same command; empty ones and comments are passed over.
 
-        Lines with a backslash may come before the flags, unless they have to come ``at_once``.
-        """
-        for line in self.source[index + 1 :]:
-            if _FLAG_LINE.match(line):
-                return True
-            passed_over = not line.strip() or line.lstrip().startswith("#")
-            if not passed_over and (at_once or not line.rstrip().endswith("\\")):
-                return False
-        return False
+def _followed(source: Sequence[str], *, at_once: bool) -> list[bool]:
+    """Of each line, whether flags of the same command follow; see ``_Joiner``."""
+    found = [False] * len(source)
+    for index in range(len(source) - 1, 0, -1):
+        line = source[index]
+        passed_over = not line.strip() or line.lstrip().startswith("#")
+        goes_on = passed_over or (not at_once and line.rstrip().endswith("\\"))
+        found[index - 1] = _FLAG_LINE.match(line) is not None or (goes_on and found[index])
+    return found
 
 
 def _scan(line: str, quote: str) -> tuple[int | None, str]:

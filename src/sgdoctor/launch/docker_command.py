@@ -3,7 +3,7 @@
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from sgdoctor.errors import UserError
@@ -30,12 +30,19 @@ class DockerCommand:
         command: its words.
         options: up to the image; values as written, with variables filled in that are known.
         variables: literal ones of the text.
+        engine: the launch of the engine in it.
     """
 
     source: str
     command: Command
     options: Options
     variables: Mapping[str, str]
+    engine: Found | Refused = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        inner = self.inner
+        found = engine_in(inner, self.source, self.variables) if self.arguments else None
+        object.__setattr__(self, "engine", found or nothing_in(inner.texts))
 
     @property
     def words(self) -> tuple[Word, ...]:
@@ -66,14 +73,6 @@ class DockerCommand:
     def inner(self) -> Command:
         """What the container runs, where no entrypoint of the image stands before it."""
         return Command((*self.entrypoint, *self.arguments))
-
-    @property
-    def engine(self) -> Found | Refused:
-        """The launch of the engine in it."""
-        inner = self.inner
-        if self.arguments and (found := engine_in(inner, self.source, self.variables)):
-            return found
-        return nothing_in(inner.texts)
 
     @property
     def bare_flags(self) -> Found | None:
@@ -173,7 +172,7 @@ def mount_of(option: Option) -> Mount | None:
         return Mount(value.partition(":")[0], None, "tmpfs")
     if option.name != "--mount":
         return None
-    fields = dict(_pair(field) for field in csv_fields(value))
+    fields = dict(map(_pair, csv_fields(value)))
     target = fields.get("target") or fields.get("destination") or fields.get("dst")
     if not target:
         return None
@@ -202,14 +201,14 @@ def gpu_fields(value: str) -> tuple[str, list[str]]:
     Fields without a name behind ``device=0`` are further devices, which the CLI takes for a count.
     """
     asked, rest = "", list[str]()
-    for field in csv_fields(value):
-        name, equals, text = field.partition("=")
+    for part in csv_fields(value):
+        name, equals, text = part.partition("=")
         if equals and name not in _OF_GPUS:
-            rest.append(field)
+            rest.append(part)
         elif asked.startswith("device=") and not equals:
-            asked += f",{field}"
+            asked += f",{part}"
         else:
-            asked = text if name == "count" else field
+            asked = text if name == "count" else part
     return asked, rest
 
 
@@ -231,8 +230,8 @@ def _last(options: Options, name: str) -> str | None:
     return (option.value or None) if option else None
 
 
-def _pair(field: str) -> tuple[str, str]:
-    name, _, value = field.partition("=")
+def _pair(written: str) -> tuple[str, str]:
+    name, _, value = written.partition("=")
     return name.strip(), value
 
 

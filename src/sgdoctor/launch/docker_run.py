@@ -9,9 +9,10 @@ from sgdoctor.launch.change import Change
 from sgdoctor.launch.commands import Found, refusal
 from sgdoctor.launch.container_problems import container_problems
 from sgdoctor.launch.docker_command import DockerCommand, docker_command
+from sgdoctor.launch.docker_options import run_at
 from sgdoctor.launch.docker_run_edits import docker_run_splices
 from sgdoctor.launch.docker_run_problems import docker_run_problems
-from sgdoctor.launch.engine_command import EngineCommand, is_script, read_engine_command
+from sgdoctor.launch.engine_command import EngineCommand, engine_command, is_script
 from sgdoctor.launch.model import Editable, Edited, EditState, FlagTable, Launch, Origin, Problem
 from sgdoctor.launch.script import commands, literal_variables
 from sgdoctor.launch.shell import Word, line_of, spliced, words
@@ -30,6 +31,8 @@ class DockerRun:
         text: as written.
         plain: as it was meant.
         command: the ``docker run`` in ``plain``.
+        launch: what it says.
+        problems: what people get wrong in this form, found here.
         blocked: why it cannot be edited although it can be read; None if it can.
     """
 
@@ -37,22 +40,9 @@ class DockerRun:
     text: str
     plain: Repaired
     command: DockerCommand
+    launch: Launch
+    problems: tuple[Problem, ...]
     blocked: Text | None = None
-
-    @property
-    def launch(self) -> Launch:
-        """What it says."""
-        return self.command.launch(Origin.SCRIPT if is_script(self.plain.text) else Origin.DOCKER_RUN)
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What people get wrong in this form, found here."""
-        launch = self.launch
-        inside = container_problems(launch)
-        if self.command.entrypoint or "sglang" not in (launch.image or ""):
-            # The entrypoint takes the flags: the one that is given, or that of another image.
-            inside = tuple(problem for problem in inside if problem.id != "flags-without-engine")
-        return (*self.plain.problems, *docker_run_problems(self.command, self._where), *inside)
 
     @property
     def editable(self) -> Editable:
@@ -81,9 +71,6 @@ class DockerRun:
         new = read_docker_run(spliced(self.plain.text, splices), self.name)
         return Edited(new.text, new.launch, tuple(left))
 
-    def _where(self, index: int) -> Text:
-        return at_lines([self.plain.line(self.command.words[index].start)])
-
 
 def read_docker_run(text: str, name: str = "command") -> DockerRun:
     """The one ``docker run`` of a command line or a shell script that starts an engine.
@@ -91,18 +78,38 @@ def read_docker_run(text: str, name: str = "command") -> DockerRun:
     Raises:
         UserError: there is none, or more than one, or quotes in it do not close.
     """
+    plain, tokens = _read(text, name)
+    return _docker_run(text, name, plain, tokens)
+
+
+def _read(text: str, name: str) -> tuple[Repaired, list[Word]]:
+    """A text as it was meant, and its words."""
     plain = repaired(text)
     try:
-        tokens = words(plain.text)
+        return plain, words(plain.text)
     except UserError as error:
         raise UserError(f"{name}: {error.en}", f"{name}：{error.zh}") from None
+
+
+def _docker_run(text: str, name: str, plain: Repaired, tokens: Sequence[Word]) -> DockerRun:
     every = commands(tokens)
     variables = literal_variables(every)
     runs = [run for command in every if (run := docker_command(plain.text, command, variables))]
     chosen = [run for run in runs if _starts_engine(run)] or runs
     if len(chosen) != 1:
         raise _not_one(plain, chosen, tokens, name)
-    return DockerRun(name, text, plain, chosen[0], _blocked(plain, chosen[0]))
+    [command] = chosen
+    launch = command.launch(Origin.SCRIPT if is_script(plain.text, tokens) else Origin.DOCKER_RUN)
+    return DockerRun(name, text, plain, command, launch, _problems(plain, command, launch), _blocked(plain, command))
+
+
+def _problems(plain: Repaired, command: DockerCommand, launch: Launch) -> tuple[Problem, ...]:
+    inside = container_problems(launch)
+    if command.entrypoint or "sglang" not in (launch.image or ""):
+        # The entrypoint takes the flags: the one that is given, or that of another image.
+        inside = tuple(problem for problem in inside if problem.id != "flags-without-engine")
+    of_docker = docker_run_problems(command, lambda index: at_lines([plain.line(command.words[index].start)]))
+    return (*plain.problems, *of_docker, *inside)
 
 
 def read_shell(text: str, name: str = "command") -> DockerRun | EngineCommand:
@@ -111,12 +118,10 @@ def read_shell(text: str, name: str = "command") -> DockerRun | EngineCommand:
     Raises:
         UserError: it starts no engine, or more than one, or quotes in it do not close.
     """
-    plain = repaired(text)
-    try:
-        in_container = any(docker_command("", command, {}) for command in commands(words(plain.text)))
-    except UserError as error:
-        raise UserError(f"{name}: {error.en}", f"{name}：{error.zh}") from None
-    return read_docker_run(text, name) if in_container else read_engine_command(text, name)
+    plain, tokens = _read(text, name)
+    if any(run_at(command.texts) is not None for command in commands(tokens)):
+        return _docker_run(text, name, plain, tokens)
+    return engine_command(text, name, plain, tokens)
 
 
 def _starts_engine(run: DockerCommand) -> bool:

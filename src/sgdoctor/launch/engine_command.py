@@ -7,9 +7,9 @@ from typing import Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import Found, Refused, engine_in_script, refusal
+from sgdoctor.launch.commands import Found, Refused, engine_in_tokens, refusal
 from sgdoctor.launch.model import Editable, Edited, FlagTable, Launch, Origin, Problem
-from sgdoctor.launch.shell import Splice, quoted, spliced, splices_inside, words
+from sgdoctor.launch.shell import Splice, Word, quoted, spliced, splices_inside, words
 from sgdoctor.launch.typography import REPAIR, Repaired, repaired
 from sgdoctor.texts import Text
 
@@ -35,22 +35,14 @@ class EngineCommand:
         text: as written.
         plain: as it was meant.
         found: the launch in ``plain``.
+        launch: what it says.
     """
 
     name: str
     text: str
     plain: Repaired
     found: Found | Refused
-
-    @property
-    def launch(self) -> Launch:
-        """What it says."""
-        origin = Origin.SCRIPT if is_script(self.plain.text) else Origin.COMMAND
-        if isinstance(self.found, Refused):
-            return Launch(origin, ())
-        found = self.found
-        command = found.whole if found.script is not None else found.argv
-        return Launch(origin, found.argv, found.flags_at, command, found.env, engine=found.place.engine)
+    launch: Launch
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -107,14 +99,42 @@ def read_engine_command(text: str, name: str = "command") -> EngineCommand:
         UserError: the text starts no engine, or more than one, or quotes in it do not close.
     """
     plain = repaired(text)
-    found = engine_in_script(plain.text)
+    try:
+        tokens = words(plain.text)
+    except UserError as error:
+        raise UserError(f"{name}: {error.en}", f"{name}：{error.zh}") from None
+    return engine_command(text, name, plain, tokens)
+
+
+def engine_command(text: str, name: str, plain: Repaired, tokens: Sequence[Word]) -> EngineCommand:
+    """The launch in a text that was read already; see ``read_engine_command``.
+
+    Args:
+        text: as written.
+        name: what the user calls it.
+        plain: the text as it was meant.
+        tokens: the words of that.
+
+    Raises:
+        UserError: as ``read_engine_command``.
+    """
+    found = engine_in_tokens(plain.text, tokens)
     if isinstance(found, Refused) and found.id in UNREADABLE:
         raise UserError(f"{name}: {found.why.en}", f"{name}：{found.why.zh}")
-    return EngineCommand(name, text, plain, found)
+    origin = Origin.SCRIPT if is_script(plain.text, tokens) else Origin.COMMAND
+    return EngineCommand(name, text, plain, found, _launch(found, origin))
 
 
-def is_script(text: str) -> bool:
-    """Whether a shell text has commands on more than one line."""
-    breaks = [token.operator and token.text == "\n" for token in words(text)]
+def _launch(found: Found | Refused, origin: Origin) -> Launch:
+    if isinstance(found, Refused):
+        return Launch(origin, ())
+    argv = found.argv
+    command = found.whole if found.script is not None else argv
+    return Launch(origin, argv, found.flags_at, command, found.env, engine=found.place.engine)
+
+
+def is_script(text: str, tokens: Sequence[Word]) -> bool:
+    """Whether a shell text, of which the words are known, has commands on more than one line."""
+    breaks = [token.operator and token.text == "\n" for token in tokens]
     begun = dropwhile(bool, breaks)
     return text.startswith("#!") or any(before and not after for before, after in pairwise(begun))

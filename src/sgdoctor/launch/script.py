@@ -23,7 +23,7 @@ _PROMPT: Final = re.compile(r"[$%]|[\w.-]+@[\w.-]+\S*[$#%]")
 _VARIABLE: Final = re.compile(
     r"\$(?:(?P<plain>[A-Za-z_]\w*)|\{(?P<braced>\w+)(?::?-(?P<default>[^${}`]*))?\})", re.ASCII
 )
-_GAP: Final = re.compile(r"(?:[ \t]|\\\r?\n)+\Z")
+_GAPS: Final = (" ", "\t", "\\\n", "\\\r\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +168,10 @@ def _filled(expansion: str, values: Mapping[str, str]) -> str:
 
 def gap_before(source: str, word: Word) -> str:
     """Blanks and backslash-newlines between a word and what stands before it."""
-    match = _GAP.search(source, 0, word.start)
-    return match[0] if match else ""
+    at = word.start
+    while gap := next((one for one in _GAPS if source.endswith(one, 0, at)), ""):
+        at -= len(gap)
+    return source[at : word.start]
 
 
 def word_splices(source: str, found: Sequence[Word], edits: Iterable[WordEdit], end: int, gap: str) -> list[Splice]:

@@ -17,6 +17,9 @@ _ENDS: Final = " \t\r\n|&;<>()"
 # What stands in for a comment inside a command of several lines; the shell makes no word of it.
 _COMMENT: Final = re.compile(r"`[ \t]*#[^`\n]*`")
 _PLAIN: Final = re.compile(r"[\w@%+=:,./-]+")
+# Characters that are what they are, outside of quotes and in double ones.
+_RUN: Final = re.compile(r"""[^ \t\r\n|&;<>()'"\\$`~]+""")
+_QUOTED_RUN: Final = re.compile(r"""[^"\\$`]+""")
 _GLUED: Final = re.compile(r"(?P<name>-{0,2}[\w.-]+=)(?P<value>.+)", re.DOTALL)
 # Bash manual, "ANSI-C Quoting".
 _ANSI_C: Final = {
@@ -228,7 +231,9 @@ class _Scanner:
             char = self.source[self.at]
             if char in _ENDS:
                 break
-            if char == "'":
+            if run := _RUN.match(self.source, self.at):
+                self._take(run[0], run.end())
+            elif char == "'":
                 self._single_quoted()
             elif char == '"':
                 self._double_quoted()
@@ -285,6 +290,9 @@ class _Scanner:
             if char == '"':
                 self.at += 1
                 return
+            if run := _QUOTED_RUN.match(self.source, self.at):
+                self._take(run[0], run.end(), '"')
+                continue
             following = self.source[self.at + 1 : self.at + 2]
             if char == "\\" and following and following in '"\\$`\n':
                 if following == "\n":

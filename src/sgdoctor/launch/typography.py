@@ -25,6 +25,8 @@ _SINGLE: Final = "‘’‚‛＇"
 _BLANKS: Final = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _INVISIBLE: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 _DASHED: Final = re.compile(rf"[-{_DASHES}]{{1,3}}(?=[A-Za-z])")
+# Characters that nothing here is about.
+_ORDINARY: Final = re.compile(r"[A-Za-z0-9_./:,@%+]+")
 _NAME: Final = re.compile(rf"[\w{_DASHES}-]*")
 _HERE: Final = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1[^\n]*\n(?:[^\n]*\n)*?[ \t]*\2[ \t]*(?=\r?\n|\Z)")
 # A cluster of docker run: -d -i -t in any order.
@@ -168,7 +170,10 @@ class _Characters:
     def plain(self) -> str:
         while self.at < len(self.source):
             char = self.source[self.at]
-            if not self.in_word and char == "#":
+            if ordinary := _ORDINARY.match(self.source, self.at):
+                self._keep(ordinary.end())
+                self.in_word = True
+            elif not self.in_word and char == "#":
                 self._keep(self._until("\n"))
             elif char == "\\" and self.source[self.at + 1 : self.at + 2] not in ("", *_BLANKS):
                 self._keep(self.at + 2)

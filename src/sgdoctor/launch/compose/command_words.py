@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence as SequenceABC
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Final
 
 from sgdoctor.errors import UserError
@@ -93,6 +94,7 @@ class CommandPart:
         return isinstance(self.value, Items)
 
 
+@lru_cache(maxsize=64)
 def command_part(key: str, value: Value | None) -> CommandPart:
     """The words of ``entrypoint`` or ``command``.
 

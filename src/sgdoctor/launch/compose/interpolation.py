@@ -110,8 +110,11 @@ class _Reader:
         text = self._written
         while at < end:
             if text[at] != "$":
-                self._put(text[at], at, at + 1)
-                at += 1
+                run = text.find("$", at, end)
+                run = end if run < 0 else run
+                self.parts.append(text[at:run])
+                self.places += map(Place, range(at, run), range(at + 1, run + 1))
+                at = run
             elif text.startswith("$$", at):
                 self._put("$", at, at + 2)
                 at += 2

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping as MappingABC
 from dataclasses import replace
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from sgdoctor.errors import UserError
@@ -48,7 +49,7 @@ def launch_of(project: Project, service: Service) -> Launch:
     """
     entrypoint, command = command_parts(service)
     words = (*entrypoint.texts, *command.texts)
-    found = find_engine(words)
+    found = engine_of(service)
     env = {name: entry.value for name, entry in environment_of(project, service).items()}
     argv: tuple[str, ...] = ()
     flags_at = 0
@@ -81,6 +82,7 @@ def command_parts(service: Service) -> tuple[CommandPart, CommandPart]:
     return command_part("entrypoint", service.last("entrypoint")), command_part("command", service.last("command"))
 
 
+@lru_cache(maxsize=16)
 def engine_of(service: Service) -> Found | Refused:
     """The launch of the engine in entrypoint and command together."""
     entrypoint, command = command_parts(service)

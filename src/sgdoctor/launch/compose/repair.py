@@ -4,11 +4,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from sgdoctor.launch.compose import shellwords
 from sgdoctor.launch.compose.command_words import CommandPart, CommandWord, stray_line_breaks, stray_line_breaks_removed
-from sgdoctor.launch.compose.layers import span
 from sgdoctor.launch.compose.lines import CannotSpliceError, indentation, line_end, line_start, newline_of, next_line
 from sgdoctor.launch.compose.nodes import is_in_flow, items_added, style_of
 from sgdoctor.launch.compose.scalars import layer_of, written
@@ -61,22 +61,24 @@ def repairs(part: CommandPart, home: Mapping) -> Iterator[Repair]:
             continue
 
 
-def lines_of(value: Text) -> list[Line]:
+@lru_cache(maxsize=16)
+def lines_of(value: Text) -> tuple[Line, ...]:
     """The lines of the file that a text stands on."""
     layer = layer_of(value.node, value.file.text)
     if layer is None or not value.text:
-        return [Line(value.node.line, 0, len(value.text))]
+        return (Line(value.node.line, 0, len(value.text)),)
     upper = value.interpolated.layer
     breaks = [index for index, char in enumerate(value.file.text) if char == "\n"]
-    found: list[Line] = []
-    for index in range(len(value.text)):
-        at = span(index, index + 1, (upper, layer)).start
-        number = bisect_right(breaks, at - 1) + 1
-        if found and found[-1].number == number:
-            found[-1] = Line(number, found[-1].start, index + 1)
-        else:
-            found.append(Line(number, index, index + 1))
-    return found
+    starts: list[tuple[int, int]] = []
+    line_ends = -1
+    for index, place in enumerate(upper.places):
+        at = layer.places[place.start].start
+        if at > line_ends:
+            number = bisect_right(breaks, at - 1) + 1
+            line_ends = breaks[number - 1] if number <= len(breaks) else len(value.file.text)
+            starts.append((number, index))
+    ends = [*(index for _, index in starts[1:]), len(value.text)]
+    return tuple(Line(number, start, end) for (number, start), end in zip(starts, ends, strict=True))
 
 
 def comments_in(part: CommandPart) -> list[Line]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from sgdoctor.launch.compose.layers import Layer, Place
@@ -35,6 +36,7 @@ class _Unit(NamedTuple):
     end: int
 
 
+@lru_cache(maxsize=64)
 def layer_of(scalar: Scalar, text: str, *, in_flow: bool = False, style: str | None = None) -> Layer | None:
     """The value of ``scalar`` above the text of its file; None if its places cannot be told with certainty.
 

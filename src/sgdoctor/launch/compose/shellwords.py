@@ -12,6 +12,12 @@ from sgdoctor.launch.compose.layers import Layer, Place
 from sgdoctor.launch.compose.lines import CannotSpliceError
 
 _PLAIN: Final = re.compile(r"[\w@%+=:,./{}\[\]*?~^!#-]+")
+# Characters that are what they are, by the quote that is open.
+_RUNS: Final = {
+    "": re.compile(r"""[^ \t\r\n\\'"`();&|<>]+"""),
+    "'": re.compile(r"[^']+"),
+    '"': re.compile(r'[^"\\]+'),
+}
 
 
 class SplitError(Exception):
@@ -91,6 +97,10 @@ class _Splitter:
     def split(self) -> Split:
         at = 0
         while at < len(self.text):
+            if (runs := _RUNS.get(self.quote)) and (run := runs.match(self.text, at)):
+                self._put_run(at, run.end())
+                at = run.end()
+                continue
             char = self.text[at]
             if char == "\\" and self.quote != "'":
                 at = self._escaped(at)
@@ -146,6 +156,12 @@ class _Splitter:
         self.chars.append(char)
         self.places.append(Place(begin, end))
         self.quotes.append(self.quote)
+
+    def _put_run(self, begin: int, end: int) -> None:
+        self.start = begin if self.start is None else self.start
+        self.chars += self.text[begin:end]
+        self.places += map(Place, range(begin, end), range(begin + 1, end + 1))
+        self.quotes += [self.quote] * (end - begin)
 
     def _finish(self, end: int) -> None:
         if self.start is not None:

@@ -1,6 +1,6 @@
 """The options of one SGLang version, looked up the way argparse does it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -62,21 +62,21 @@ class Schema:
         version: the version that this is known from.
         exact: whether that is the version that was asked for; else it is the nearest known one.
         options: all of them, those without a flag included.
+        names: every flag and alias of the command line.
     """
 
     version: str
     exact: bool
     options: tuple[Option, ...]
+    names: frozenset[str] = field(init=False, repr=False, compare=False)
     _by_name: Mapping[str, Option] = field(init=False, repr=False, compare=False)
+    _matches: dict[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         by_name = {name: option for option in self.options if not option.no_cli for name in option.names}
+        object.__setattr__(self, "names", frozenset(by_name))
         object.__setattr__(self, "_by_name", by_name)
-
-    @property
-    def names(self) -> Iterable[str]:
-        """Every flag and alias of the command line."""
-        return self._by_name.keys()
+        object.__setattr__(self, "_matches", {})
 
     def option(self, flag: str) -> Option | None:
         """The option of a name, an alias or an abbreviation that fits only one name; None if there is none."""
@@ -88,7 +88,11 @@ class Schema:
         if flag in self._by_name:
             return (flag,)
         # Only long options may be abbreviated here: SGLang has no short ones.
-        return tuple(name for name in self._by_name if name.startswith(flag)) if len(flag) > 2 else ()
+        if len(flag) <= 2:
+            return ()
+        if flag not in self._matches:
+            self._matches[flag] = tuple(name for name in self._by_name if name.startswith(flag))
+        return self._matches[flag]
 
     def arity(self, flag: str) -> Arity | None:
         """How many values ``flag`` takes; None for a flag that this version does not have."""

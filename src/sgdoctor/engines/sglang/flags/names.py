@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Final
 
 from sgdoctor.engines.sglang.flags.model import Option, Schema
@@ -23,8 +24,7 @@ def unknown_flag(given: Given, schema: Schema) -> Problem:
     """A flag that this version does not have."""
     where = place_of(given.start)
     flag = given.flag
-    names = frozenset(schema.names)
-    placed = place(flag, names)
+    placed = _placed(flag, schema.names)
     # What is not in the nearest known version may be in the one that runs.
     severity = "fatal" if schema.exact else "error"
     version = schema.version
@@ -84,9 +84,14 @@ def unknown_flag(given: Given, schema: Schema) -> Problem:
     )
 
 
+@lru_cache(maxsize=1024)
+def _placed(flag: str, names: frozenset[str]) -> Placed:
+    return place(flag, names)
+
+
 def ambiguous_flag(given: Given, matches: Sequence[str], schema: Schema) -> Problem:
     """An abbreviation that fits several flags."""
-    successor = successor_of(given.flag, frozenset(schema.names), load_history())
+    successor = successor_of(given.flag, schema.names, load_history())
     listed = ", ".join(f"`{name}`" for name in matches[:_FEW])
     return Problem(
         "flag-ambiguous",
@@ -120,7 +125,7 @@ def deprecated_flag(given: Given, option: Option, schema: Schema) -> Problem:
     history = load_history()
     last = history.until(option.flag)
     gone = last is not None and version_key(last) < version_key(history.versions[-1])
-    successor = successor_of(option.flag, frozenset(schema.names), history)
+    successor = successor_of(option.flag, schema.names, history)
     new = " ".join(part for part in successor or () if part) or option.replaced_by
     return Problem(
         "flag-deprecated",
@@ -155,7 +160,7 @@ def setting(option: Option, flag: str, values: Iterable[str]) -> Change:
 
 def _newer(given: Given, placed: Placed, schema: Schema, severity: str) -> Problem:
     value = given.values[0] if given.values else None
-    older = predecessor_of(given.flag, value, frozenset(schema.names))
+    older = predecessor_of(given.flag, value, schema.names)
     changes: tuple[Change, ...] = ()
     detail = Text(f"Use SGLang {placed.since} or later.", f"请使用 SGLang {placed.since} 或更高版本。")
     if older is not None:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import docker
@@ -119,6 +120,33 @@ def test_what_would_change_nothing_does_not_stop_a_server(bench: Bench, wish: tu
 
     assert (2, "sgl: not relaunched: It has that launch already.") == (done.returncode, last(done.stdout))
     assert (old, {NAME: "running"}) == (bench.identity(), bench.containers)
+
+
+def test_a_tag_that_names_another_image_by_now(bench: Bench) -> None:
+    images, repository = bench.client.images, "sgdoctor-test/moving"
+    images.get(bench.image).tag(repository, "v0.5.15")
+    bench = replace(bench, image=f"{repository}:v0.5.15")
+    bench.serve()
+    old = images.get(bench.image).id
+    unmoved = bench.data("relaunch", NAME, "--set", BETTER, "--dry-run")[1]
+    bench.client.containers.get(NAME).commit(repository, "v0.5.15")
+    new = images.get(bench.image).id
+
+    shown = bench.run("relaunch", NAME, "--set", BETTER, "--dry-run").stdout
+    said = bench.data("relaunch", NAME, "--set", BETTER, "--dry-run")[1]["kept_image"]
+    kept = bench.data("relaunch", NAME, "--set", BETTER, "--yes")[0]
+    of_kept = bench.client.containers.get(NAME).attrs["Image"]
+    by_id = bench.data("relaunch", NAME, "--set", "mem-fraction-static=0.92", "--dry-run")[1]["kept_image"]
+    taken = bench.data("relaunch", NAME, "--image", bench.image, "--yes")[0]
+
+    assert None is unmoved["kept_image"]
+    assert (
+        f"{bench.image} names another image by now, {new[:19]}. The one of this container, {old[:19]}, is kept, by its "
+        f"id; to take the new one: sgdoctor relaunch {NAME} --image {bench.image}"
+    ) == said
+    assert "names another image by now" in shown
+    assert (0, old, None) == (kept, of_kept, by_id)
+    assert (0, new) == (taken, bench.client.containers.get(NAME).attrs["Image"])
 
 
 def test_others_that_are_bound_to_the_old_container_are_named(bench: Bench) -> None:

@@ -50,6 +50,8 @@ class _Sheet(Canvas):
         if (origin := proposal.inspection.compose) is not None:
             files = ", ".join(origin.config_files)
             self.line(Styled(self._words("through_compose", files=files, service=origin.service)), 4)
+        if proposal.kept_image is not None:
+            self.line(Styled(self._safe(proposal.kept_image.in_language(self.lang))), 4)
         self.line(Styled(self._words("down" if proposal.serves else "start", **start_words(proposal, self.lang))), 4)
         if proposal.answer.plan.files:
             paths = ", ".join(str(proposal.folder / file.path) for file in proposal.answer.plan.files)
@@ -116,6 +118,7 @@ def as_proposal_data(proposal: Proposal, lang: str, *, redact: bool) -> dict[str
         "way": "compose" if proposal.through_compose else "container",
         "plan": data["plan"],
         "diagnoses": data["diagnoses"],
+        "kept_image": hide(proposal.kept_image.in_language(lang)) if proposal.kept_image is not None else None,
         "start_seconds": {"low": round(start.low, 1), "high": round(start.high, 1), "source": start.source},
         "not_carried": [hide(text) for text in not_carried(proposal, lang)],
         "lost_paths": list(proposal.lost),

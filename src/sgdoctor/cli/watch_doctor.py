@@ -319,6 +319,8 @@ def _notes(proposal: Proposal) -> tuple[Text, ...]:
     notes = [_said(f"state.{state}")]
     if (origin := proposal.inspection.compose) is not None:
         notes.append(_said("through_compose", files=", ".join(origin.config_files), service=origin.service))
+    if proposal.kept_image is not None:
+        notes.append(proposal.kept_image)
     key = "down" if proposal.serves else "start"
     notes.append(_both(lambda lang: words(lang, key, **start_words(proposal, lang))))
     if proposal.answer.plan.files:

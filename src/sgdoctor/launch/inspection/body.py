@@ -194,7 +194,7 @@ def _image(making: _Making, name: str, value: Any) -> Any:
     known = [*words(making.image.get("RepoTags")), *words(making.image.get("RepoDigests"))]
     if not identifier or value in known or f"{value}:latest" in known:
         return value
-    if not known and not making.image:
+    if value == identifier or (not known and not making.image):
         return identifier
     making.notes.append(
         Text(

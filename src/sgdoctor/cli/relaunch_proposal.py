@@ -15,6 +15,7 @@ from sgdoctor.cli.relaunch_texts import words
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.launches import container_document
 from sgdoctor.containers.spool import state_dir
+from sgdoctor.containers.transport import UnreachableError
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Answer
@@ -23,10 +24,10 @@ from sgdoctor.launch.flag_edits import given_flags
 from sgdoctor.launch.inspection import Inspection
 from sgdoctor.redaction import HIDDEN
 from sgdoctor.relaunch import texts
-from sgdoctor.relaunch.compose import drift, open_service
+from sgdoctor.relaunch.compose import ComposeService, Edition, drift, edition, rehearsed
 from sgdoctor.relaunch.dependents import dependents
 from sgdoctor.relaunch.kept_image import kept_image
-from sgdoctor.relaunch.launching import is_same, left_behind, refusal
+from sgdoctor.relaunch.launching import examined, is_same, left_behind
 from sgdoctor.report.wording import change_text
 from sgdoctor.targets import AsDockerRun, open_target
 from sgdoctor.texts import Text
@@ -72,6 +73,7 @@ class Proposal:
         dependents: what other containers lose, one line for each kind.
         kept_image: what is to be known of an image whose name names another one by now; None of others.
         refused: why it is not to be done; None if it may be.
+        edition: of one of Compose, its file with the changes, as Compose reads it.
     """
 
     container: str
@@ -85,6 +87,7 @@ class Proposal:
     refused: Text | None = None
     dependents: tuple[Text, ...] = ()
     kept_image: Text | None = None
+    edition: Edition | None = None
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -170,7 +173,16 @@ def proposal_of(
         start=expected_start(answer, inspection),
         folder=folder,
     )
-    why = _refused(client, proposal, accept_drift=accept_drift)
+    try:
+        service = examined(client, inspection)
+        why = _refused(client, proposal, service)
+        if why is None and service is not None:
+            # All that Compose has to be asked is asked before consent: behind it each of its starts is waited for.
+            proposal = replace(proposal, edition=_edition(client, proposal, service, accept_drift=accept_drift))
+    except UnreachableError:
+        raise
+    except UserError as error:
+        why = error.message
     if why is not None:
         return replace(proposal, refused=why)
     mounted = [str(mount.get("Destination")) for mount in inspection.data.get("Mounts") or ()]
@@ -233,27 +245,32 @@ def planned(file: str, inspection: Inspection) -> list[Change]:
 # ---------------------------------------------------------------- why not
 
 
-def _refused(client: Client, proposal: Proposal, *, accept_drift: bool) -> Text | None:
-    """Why this is not to be done; None if it may be."""
+def _refused(client: Client, proposal: Proposal, service: ComposeService | None) -> Text | None:
+    """Why this is not to be done; None if it may be, as far as Compose has no say in it."""
     plan, inspection = proposal.answer.plan, proposal.inspection
-    why = refusal(client, inspection)
-    if why is not None:
-        return why
     if not plan.changes:
         return _text("nothing")
     if (reason := plan.refused) is not None:
         return _both(lambda lang: words(lang, "refused.edit", why=reason.in_language(lang)))
-    if proposal.through_compose:
-        try:
-            found = None if accept_drift else drift(client, inspection, open_service(client, inspection))
-        except UserError as error:
-            return error.message
-        return None if found is None else Text(f"{found.en} (--accept-drift)", f"{found.zh}（--accept-drift）")
+    if service is not None:
+        return None
     if why := _no_place(proposal) or _missing(client, proposal):
         return why
     # The files of a plan may be new where the container that reads them is not.
     same = not plan.files and is_same(client, inspection, plan.changes, proposal.answer.flags)
     return texts.SAME if same else None
+
+
+def _edition(client: Client, proposal: Proposal, service: ComposeService, *, accept_drift: bool) -> Edition:
+    """The file with the changes.
+
+    Raises:
+        UserError: Compose would change more than that, or not that; or the engine does not answer.
+    """
+    found = None if accept_drift else drift(client, proposal.inspection, service)
+    if found is not None:
+        raise UserError(f"{found.en} (--accept-drift)", f"{found.zh}（--accept-drift）")
+    return rehearsed(edition(service, proposal.changes, proposal.answer.flags))
 
 
 def _no_place(proposal: Proposal) -> Text | None:

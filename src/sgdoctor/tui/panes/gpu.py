@@ -13,6 +13,7 @@ from textual.widget import Widget
 from sgdoctor.gpu.ledger import Ledger, LogMemory, PartKind, ledger, log_memory
 from sgdoctor.gpu.model import Gpu, GpuProcess
 from sgdoctor.report.safe import printable
+from sgdoctor.texts import Text
 from sgdoctor.tui.drawing import (
     BAD,
     BLANK,
@@ -211,7 +212,8 @@ def gpu_lines(gpu: Gpu, view: View, width: int) -> list[Content]:
     """One GPU: name, work, memory; the ledger of this server."""
     lang = view.lang
     name = printable(gpu.name.removeprefix("NVIDIA ").removeprefix("GeForce "))
-    title = Content.assemble((f"{gpu.number} ", MUTED), (name, "bold"))
+    number = f"{gpu.number}" if gpu.slice is None else f"{gpu.number}:{gpu.slice}"
+    title = Content.assemble((f"{number} ", MUTED), (name, "bold"))
     if gpu.sm is not None:
         title = Content.assemble(title, (f"  sm{gpu.sm}", MUTED))
     lines = [spread(title, _numbers(gpu), width)]
@@ -232,6 +234,14 @@ def gpu_lines(gpu: Gpu, view: View, width: int) -> list[Content]:
             lines += ledger_lines(book, lang, width)
         if ours and over:
             lines += _by_log(view, width)
+    return [*lines, *_notes(gpu.notes, lang, width)]
+
+
+def _notes(notes: Sequence[Text], lang: str, width: int) -> list[Content]:
+    lines: list[Content] = []
+    for note in notes:
+        text = styled(printable(note.in_language(lang)), MUTED)
+        lines += wrap(text, width, first=styled("i ", f"bold {BUSY}"))
     return lines
 
 
@@ -264,10 +274,7 @@ def ledger_lines(book: Ledger, lang: str, width: int) -> list[Content]:
         for part in shown
         if part.kind is not PartKind.FREE
     ]
-    lines = [blocks(parts, book.total_mib, width), *_flow(entries, width)]
-    for note in book.notes:
-        lines += wrap(styled(note.in_language(lang), MUTED), width, first=styled("i ", f"bold {BUSY}"))
-    return lines
+    return [blocks(parts, book.total_mib, width), *_flow(entries, width), *_notes(book.notes, lang, width)]
 
 
 def _flow(entries: Sequence[Content], width: int) -> list[Content]:

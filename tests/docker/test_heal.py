@@ -203,6 +203,19 @@ def test_server_with_a_key_that_serves_already(clinic: Clinic) -> None:
     clinic.assert_as_before(old, "running")
 
 
+def test_a_healed_server_that_is_unhealthy_by_its_own_check(clinic: Clinic) -> None:
+    """In the report, whether it was relaunched or serves already; it is healed all the same."""
+    own = {"test": ["CMD-SHELL", "echo no such port; exit 1"], "interval": 300 * 10**6, "retries": 1}
+    clinic.serve(BIG, healthcheck=own)
+
+    healed, again = clinic.heal(), clinic.heal()
+
+    assert [("verified", 1), ("verified", 0)] == [(one["end"], one["relaunches"]) for one in (healed, again)]
+    for one in (healed, again):
+        [remark] = one["tries"][-1]["remarks"]
+        assert remark.endswith("health check calls it unhealthy: no such port")
+
+
 # ---------------------------------------------------------------- not healed
 
 

@@ -89,6 +89,30 @@ def test_server_that_serves(stage: Stage) -> None:
     assert [path for path in (stage.root / "spool" / NAME).glob("*.log") if b"ready to roll" in path.read_bytes()]
 
 
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        ("echo no curl here; exit 1", ": no curl here"),
+        ("exit 1", "."),
+        # Unhealthy until the server listens: the next check after that counts.
+        ("python3 -c 'import urllib.request as web; web.urlopen(\"http://127.0.0.1:30000/health\")'", None),
+        ("exit 0", None),
+    ],
+)
+def test_the_check_of_the_container_itself_is_mentioned_and_fails_nothing(
+    stage: Stage, check: str, said: str | None
+) -> None:
+    second = 10**9
+    own = {"test": ["CMD-SHELL", check], "interval": second // 2, "timeout": 5 * second, "retries": 1}
+    serve(stage, FAILS, healthcheck=own, ports={"30000/tcp": ("127.0.0.1", 15433)})
+
+    outcome = relaunched(stage, scenario(SERVES, STANDIN_PACE="20"))
+
+    expected = () if said is None else (f"the container's own health check calls it unhealthy{said}",)
+    assert Ending.DONE is outcome.ending
+    assert expected == tuple(note.en.partition(", and ")[2] for note in outcome.notes)
+
+
 def test_server_that_fails_is_diagnosed_and_the_old_one_serves_again(stage: Stage) -> None:
     old = serve(stage, SERVES)
 

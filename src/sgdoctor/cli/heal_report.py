@@ -105,6 +105,7 @@ class Report(NamedTuple):
             yield self._words("pool", tokens=f"{tokens:,}", requests=requests)
         for check in tried.verification.checks if tried.verification is not None else ():
             yield self.check(check)
+        yield from (self.safe(one.in_language(self.lang)) for one in tried.remarks if one != tried.reason)
         if tried.log is not None:
             yield self.safe(self._words("log", path=tried.log))
 
@@ -189,6 +190,7 @@ def _try_data(tried: Try, report: Report) -> dict[str, Any]:
             for check in checks
         ],
         "verified": all(check.grade is Grade.PASSED for check in checks) if checks else None,
+        "remarks": [hide(one.in_language(report.lang)) for one in tried.remarks],
         "log": tried.log,
         "began": tried.began.isoformat() if tried.began is not None else None,
         "seconds": round(tried.seconds, 2),

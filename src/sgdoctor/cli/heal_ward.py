@@ -159,7 +159,8 @@ class ContainerWard:
             answer = self._readiness.wait(proposal.id, told)
         found = replace(found, verification=self._readiness.verification, seconds=time.monotonic() - began)
         if not isinstance(answer, NotReady):
-            return self._serving(found, answer.note)
+            remarks = () if answer.complaint is None else (answer.complaint,)
+            return self._serving(replace(found, remarks=remarks), answer.note)
         return self._judged(replace(found, reason=answer.reason), telling(self._kept()) or answer.verdict, ())
 
     def _kept(self) -> list[Verdict]:
@@ -198,6 +199,7 @@ class ContainerWard:
         )
         match outcome.ending:
             case Ending.DONE:
+                tried = replace(tried, remarks=outcome.notes)
                 return self._serving(tried, next(iter(outcome.notes), None), self._verdict_now())
             case Ending.OPEN:
                 return replace(tried, result=Result.OPEN)

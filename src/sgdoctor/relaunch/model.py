@@ -228,12 +228,14 @@ class Ready:
     Attributes:
         address: base of its URLs, such as ``http://127.0.0.1:30000``; empty if it cannot be reached from here.
         note: what is worth saying.
+        complaint: what the container's own health check says against it; None if nothing.
         lives: whether it has to run on; not where a launch that is known to fail is wanted back.
     """
 
     address: str = ""
     note: Text | None = None
     lives: bool = True
+    complaint: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from sgdoctor.launch.inspection.reading import mapping, words
 from sgdoctor.relaunch import texts
 from sgdoctor.relaunch.address import server_address
 from sgdoctor.relaunch.model import NotReady, Ready
+from sgdoctor.relaunch.own_check import own_complaint
 from sgdoctor.rules.base import RuleBase
 from sgdoctor.texts import Text
 from sgdoctor.watching.container_feed import ContainerFeed
@@ -170,7 +171,9 @@ class EngineReadiness:
             return NotReady(texts.STOPPED_BY_USER)
         if not _lives(client, container):
             return start.last_words()
-        return Ready(address, note) if wrong is None else NotReady(wrong, start.verdict)
+        if wrong is not None:
+            return NotReady(wrong, start.verdict)
+        return Ready(address, note, complaint=own_complaint(client, container, self._cancelled.wait))
 
     def _healthy(self, address: str, lives: Callable[[], bool]) -> tuple[Text | None, Text | None]:
         """What is wrong with a server, and what else is to be said; nobody there is no proof that it is ill."""

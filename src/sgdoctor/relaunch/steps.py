@@ -129,8 +129,7 @@ class Steps(ABC):
             raise FailedError(answer.reason, answer.verdict)
         if answer.lives and not runs(self._new()):
             raise FailedError(texts.DIED_AT_ONCE)
-        if answer.note is not None:
-            self._notes.append(answer.note)
+        self._notes += [note for note in (answer.note, answer.complaint) if note is not None]
 
     def _tell_ready(self, note: Text) -> None:
         self._watcher(Progress(Step.READY, StepState.BEGUN, datetime.now(UTC), note))

@@ -90,6 +90,7 @@ class Try:
         began: when it was tried; None for the one that was found.
         seconds: that it took.
         bisected: whether its fraction is one between two that failed.
+        remarks: what else is to be known of a server that serves.
     """
 
     number: int
@@ -106,6 +107,7 @@ class Try:
     began: datetime | None = None
     seconds: float = 0.0
     bisected: bool = False
+    remarks: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

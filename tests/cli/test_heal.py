@@ -56,6 +56,8 @@ def test_container_that_is_as_before_is_said_to_be_so() -> None:
         (End.DOES_NOT_FIT, True, 3),
         (End.UNDETERMINED, True, 5),
         (End.REFUSED, True, 2),
+        (End.NOT_AGREED, True, 2),
+        (End.IDLE, True, 0),
         (End.OPEN, True, 4),
         (End.STOPPED, True, 130),
     ],

@@ -17,9 +17,9 @@ from sgdoctor.verify.model import Check, Grade
 
 EXIT: Final = {
     End.VERIFIED: 0,
-    End.NOT_AGREED: 0,
     End.IDLE: 0,
     End.REFUSED: 2,
+    End.NOT_AGREED: 2,
     End.OPEN: 4,
     End.UNDETERMINED: 5,
     End.FAULTY: 5,

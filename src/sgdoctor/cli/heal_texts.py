@@ -10,14 +10,14 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
             "start, and goes on from how that one fails, until a server is ready and has answered a question well, or "
             "the original launch is back. No launch is tried twice. Only safe fixes are made; what a fix costs is "
             "asked about. Exit code: 0 a server is verified, 3 not healed and everything is as before, 5 likewise "
-            "because the cause is not determined, 4 it serves and could not be asked, or a journal is open, 2 refused "
-            "or bad usage, 130 you stopped it."
+            "because the cause is not determined, 4 it serves and could not be asked, or a journal is open, 2 refused, "
+            "not agreed to or bad usage, 130 you stopped it."
         ),
         (
             "修好一个容器：找出启动失败的原因，用修正后的参数重启，跟踪新的启动，如果再次失败就从新的失败继续，"
             "直到服务就绪并正确回答一个问题，或者恢复最初的启动配置。同一启动配置不会尝试两次。只采用安全的办法；"
             "有代价的办法会先询问。退出码：0 服务已验证，3 未修好且一切恢复原状，5 同上，因为原因无法确定，"
-            "4 已提供服务但无法询问，或重启记录未结束，2 被拒绝或用法错误，130 被你中止。"
+            "4 已提供服务但无法询问，或重启记录未结束，2 被拒绝、你没有同意或用法错误，130 被你中止。"
         ),
     ),
     "max_attempts": ("relaunches at most (default 3)", "最多重启几次（默认 3）"),

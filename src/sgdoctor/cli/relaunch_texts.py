@@ -11,14 +11,14 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
             "back at every moment: the old one is stopped only when the new one is ready to start, and comes back if "
             "that does not serve. Without changes: the plan of `sgdoctor fix`. With any of --fix, --set, --unset, "
             "--env, --image and --plan: those and nothing else. A service of Compose is relaunched through its file. "
-            "Exit code: 0 it serves, 3 it failed and everything is as before, 2 refused or bad usage, 4 neither: the "
-            "journal is open, 130 you stopped it."
+            "Exit code: 0 it serves, 3 it failed and everything is as before, 2 refused, not agreed to or bad usage, 4 "
+            "neither: the journal is open, 130 you stopped it."
         ),
         (
             "用修正参数后的新容器替换原容器，逐步进行，有重启记录，随时可以恢复：新容器准备好之后才停止旧容器；"
             "如果新容器无法提供服务，旧容器会恢复运行。不指定改动时采用 `sgdoctor fix` 的方案；指定 --fix、--set、"
             "--unset、--env、--image 或 --plan 时只做这些改动。Compose 服务通过其文件重启。退出码：0 已提供服务，"
-            "3 失败且一切恢复原状，2 被拒绝或用法错误，4 两者都不是：重启记录未结束，130 被你中止。"
+            "3 失败且一切恢复原状，2 被拒绝、你没有同意或用法错误，4 两者都不是：重启记录未结束，130 被你中止。"
         ),
     ),
     "relaunch.container": ("name, id or compose service of a container", "容器的名称、ID 或 compose 服务名"),

@@ -188,6 +188,8 @@ def test_steps_are_told_and_kept(project: Project, standin_image: str) -> None:
     ]
     assert (outcome.journal, outcome.container) == (journal.id, journal.known["new"])
     assert b"ready to roll" in log.read_bytes()
+    # Its container is gone: this is what tells later how it did.
+    assert [str(log), None] == [one.last_log for one in history(NAME, project.state)]
 
 
 # ------------------------------------------------------------ what is asked before consent

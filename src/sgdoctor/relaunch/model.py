@@ -202,6 +202,8 @@ class Attempt:
         journal: id; of the original, that of the relaunch that replaced it.
         way: how it was carried out; of the original, how it was replaced.
         phases: of a process, how many seconds each phase of its start took.
+        last_log: path of what it had said until Compose removed its container; None where that was not kept, or the
+            container was.
     """
 
     number: int
@@ -219,6 +221,7 @@ class Attempt:
     journal: str = ""
     way: Way = Way.CONTAINER
     phases: Mapping[str, float] = field(default_factory=dict)
+    last_log: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

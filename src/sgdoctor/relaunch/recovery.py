@@ -227,6 +227,8 @@ def _launches(container: str, root: Path | None, engine: str | None = None) -> l
             original = _request(intent.original, intent.original_connects, intent.platform, policy)
             first = Attempt(0, intent.old_id, intent.old_command, journal=journal.id, way=intent.way)
             found, holds = [_Launched(first, original, journal)], 0
+        if last_log := journal.known.get("old_log"):
+            found[holds] = replace(found[holds], attempt=replace(found[holds].attempt, last_log=last_log))
         attempt = _attempt(journal, len(found))
         found.append(
             _Launched(attempt, _request(intent.body, intent.connects, intent.platform, intent.policy), journal)

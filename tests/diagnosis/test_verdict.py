@@ -218,3 +218,13 @@ def test_the_closing_line_is_one_sentence_with_one_full_stop() -> None:
     assert Text("healthy: stopped on request, nothing is wrong.", "已按要求停止，没有问题。") == stopped.closing
     assert starting.closing is not None
     assert "starting: weights, nothing is wrong so far, not ready yet." == starting.closing.en
+
+
+def test_what_was_wrong_with_a_server_that_was_stopped_is_over() -> None:
+    found = [hit(rule("W", Severity.DEGRADED), event(5))]
+    verdict = judged(found, reading(ready=3, shutdown=9), [event(3), event(5), event(9)])
+
+    assert verdict.state is State.DEGRADED
+    assert Text("Stopped on request; before that: title W.", "服务已按要求停止；在此之前：标题 W。") == verdict.summary
+    assert verdict.closing is not None
+    assert "degraded until it was stopped on request: title W." == verdict.closing.en

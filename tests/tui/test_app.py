@@ -158,7 +158,7 @@ async def test_a_start_that_is_fine_says_so_and_when_it_is_ready() -> None:
 
 
 async def test_a_serving_server_shows_its_load() -> None:
-    load = Load(87.3, 3, 1, 0.42, 0.95, (60.0, 80.0, 87.3))
+    load = Load(87.3, 3, 1, 0.42, 0.95, speed_history=(60.0, 80.0, 87.3))
     async with desk(READY, snapshot_of(READY, live=True, uptime=3725.0, load=load)) as one:
         screen = one.screen
 

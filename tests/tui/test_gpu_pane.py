@@ -10,9 +10,10 @@ from sgdoctor.gpu.nvml import NvmlSource
 from sgdoctor.gpu.owners import ProcessTable
 from sgdoctor.tui.panes.gpu import gpu_lines, owner_lines
 from sgdoctor.tui.view import View
+from sgdoctor.watching.model import Load
 from tests.gpu.fake_nvml import FakeNvml
 from tests.gpu.samples import idle
-from tests.tui.moments import snapshot_of
+from tests.tui.moments import data_of, snapshot_of
 from tests.tui.test_app import READY, desk
 
 WIDTHS = (38, 76)
@@ -101,3 +102,18 @@ async def test_the_app_draws_slices_with_a_history_of_each() -> None:
         assert "0:0 " in one.screen
         assert "0:1 " in one.screen
         assert {"MIG-0", "MIG-1"} <= set(one.app.view.history.memory)
+
+
+async def test_a_server_that_was_stopped_does_nothing_any_more() -> None:
+    data = data_of("retract-dense")
+    moment = snapshot_of(data, load=Load(705.0, 1, 3))
+    async with desk(data, moment) as one:
+        stopped = one.screen
+        await one.give(snapshot_of(READY, live=True, load=Load(705.0, 1, 3)))
+        serving = one.screen
+
+    assert "■ STOPPED" in stopped
+    assert "Stopped on request; before that: The KV cache" in stopped
+    assert "SGL432" in stopped
+    assert "705 tokens/s" not in stopped
+    assert "705 tokens/s" in serving

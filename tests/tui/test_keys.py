@@ -76,3 +76,15 @@ def test_the_readme_table_has_every_row(lang: str) -> None:
         assert f"`{shown_key(key.keys[0])}`" in text
     for title in GROUPS.values():
         assert title.in_language(lang) in text
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [
+        ("space", "Space"), ("backspace", "Backspace"), ("shift+up", "Shift+↑"), ("shift+tab", "Shift+Tab"),
+        ("ctrl+c", "Ctrl+C"), ("ctrl+pageup", "Ctrl+PgUp"), ("f1", "F1"), ("f12", "F12"), ("G", "G"), ("f", "f"),
+        ("slash", "/"), ("left_square_bracket", "["),
+    ],
+)  # fmt: skip
+def test_keys_are_written_as_on_the_keyboard(key: str, shown: str) -> None:
+    assert shown == shown_key(key)

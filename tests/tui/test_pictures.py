@@ -35,7 +35,7 @@ def failed() -> Snapshot:
 
 
 def ready() -> Snapshot:
-    load = Load(87.3, 3, 1, 0.42, 0.33, tuple(60.0 + (13 * step) % 40 for step in range(60)))
+    load = Load(87.3, 3, 1, 0.42, 0.33, speed_history=tuple(60.0 + (13 * step) % 40 for step in range(60)))
     return snapshot_of(READY, live=True, name="sgl-selode", uptime=3725.0, load=load)
 
 

@@ -304,7 +304,8 @@ def _closing(verdict: Verdict, explanation: Explanation, course: Course, *, ende
     if verdict.state is State.UNDETERMINED and first is not None and first.severity is not Severity.FATAL:
         first = None
     phase = explanation.diagnoses[0].first.phase if first is not None else None
-    return wording.closing(verdict.state, verdict.summary, first, phase, serving=course.serving)
+    stopped = course.reading.shutdown_line is not None
+    return wording.closing(verdict.state, verdict.summary, first, phase, serving=course.serving, stopped=stopped)
 
 
 def _summary(verdict: Verdict, explanation: Explanation, course: Course, *, died: bool, ended: bool) -> Text:
@@ -316,7 +317,8 @@ def _summary(verdict: Verdict, explanation: Explanation, course: Course, *, died
             assert first is not None
             return wording.failed(first, explanation.diagnoses[0].first.phase)
         case State.DEGRADED:
-            return wording.degraded(first, line, serving=course.serving)
+            stopped = course.reading.shutdown_line is not None
+            return wording.degraded(first, line, serving=course.serving, stopped=stopped)
         case State.HEALTHY:
             seconds = verdict.facts.get("ready_seconds")
             return wording.healthy(

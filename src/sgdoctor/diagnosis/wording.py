@@ -55,13 +55,27 @@ def failed(root: Diagnosis, phase: PhaseName | None) -> Text:
     return Text(f"The start failed at {label.en}: {title.en}", f"启动在“{label.zh}”阶段失败：{title.zh}")
 
 
-def degraded(first: Diagnosis | None, line: int | None, *, serving: bool) -> Text:
-    """It works, with something wrong: the first diagnosis, or an exception in ``line`` that no rule knows."""
+def degraded(first: Diagnosis | None, line: int | None, *, serving: bool, stopped: bool = False) -> Text:
+    """It works, with something wrong: the first diagnosis, or an exception in ``line`` that no rule knows.
+
+    Args:
+        first: that diagnosis.
+        line: of that exception.
+        serving: whether it was at work.
+        stopped: whether it has been stopped on request since.
+    """
     if first is not None:
         title = _sentence(first.title)
+        if stopped:
+            return Text(f"Stopped on request; before that: {title.en}", f"服务已按要求停止；在此之前：{title.zh}")
         if serving:
             return Text(f"It serves, but: {title.en}", f"服务在运行，但是：{title.zh}")
         return Text(f"Not fatal, but wrong: {title.en}", f"不致命，但有问题：{title.zh}")
+    if stopped:
+        return Text(
+            f"Stopped on request; before that, line {line} holds an exception that no rule knows.",
+            f"服务已按要求停止；在此之前，第 {line} 行有一个规则库无法解释的异常。",
+        )
     return Text(
         f"It serves, but line {line} holds an exception that no rule knows.",
         f"服务在运行，但第 {line} 行有一个规则库无法解释的异常。",
@@ -215,7 +229,15 @@ NEW_FAILURE: Final = Text(
 EMPTY: Final = Text("The log is empty.", "日志是空的。")
 
 
-def closing(state: State, summary: Text, root: Diagnosis | None, phase: PhaseName | None, *, serving: bool) -> Text:
+def closing(
+    state: State,
+    summary: Text,
+    root: Diagnosis | None,
+    phase: PhaseName | None,
+    *,
+    serving: bool,
+    stopped: bool = False,
+) -> Text:
     """The state and the summary as one sentence, with one colon at most in front of what is wrong.
 
     Args:
@@ -224,6 +246,7 @@ def closing(state: State, summary: Text, root: Diagnosis | None, phase: PhaseNam
         root: the first diagnosis, if the summary is about one.
         phase: where it failed.
         serving: whether the server is at work.
+        stopped: whether it was stopped on request.
     """
     if root is not None:
         title = _sentence(root.title)
@@ -234,6 +257,10 @@ def closing(state: State, summary: Text, root: Diagnosis | None, phase: PhaseNam
                 return Text(f"failed while serving: {title.en}", f"服务已崩溃：{title.zh}")
             label = phase_label(phase)
             return Text(f"failed at {label.en}: {title.en}", f"启动失败（{label.zh}阶段）：{title.zh}")
+        if state is State.DEGRADED and stopped:
+            return Text(
+                f"degraded until it was stopped on request: {title.en}", f"已按要求停止，此前有问题：{title.zh}"
+            )
         if state is State.DEGRADED and serving:
             return Text(f"degraded, but it serves: {title.en}", f"服务在运行，但有问题：{title.zh}")
         if state is State.DEGRADED:

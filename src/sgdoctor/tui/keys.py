@@ -179,7 +179,9 @@ _SHOWN: Final = {
     "right_square_bracket": "]",
     "slash": "/",
     "question_mark": "?",
-    "space": "space",
+    "space": "Space",
+    "backspace": "Backspace",
+    "delete": "Del",
     "up": "↑",
     "down": "↓",
     "left": "←",
@@ -191,8 +193,9 @@ _SHOWN: Final = {
     "enter": "Enter",
     "escape": "Esc",
     "tab": "Tab",
-    "shift+tab": "Shift+Tab",
-    "f1": "F1",
+    "ctrl": "Ctrl",
+    "shift": "Shift",
+    "alt": "Alt",
 }
 
 
@@ -206,12 +209,12 @@ def name_of(key: Key) -> str:
 
 
 def shown_key(key: str) -> str:
-    """A key as it stands on the keyboard: ``slash`` is ``/``."""
-    if key in _SHOWN:
-        return _SHOWN[key]
-    if key.startswith("ctrl+"):
-        return f"Ctrl+{key.removeprefix('ctrl+').upper()}"
-    return key
+    """A key as it stands on the keyboard: ``slash`` is ``/``, ``shift+up`` is ``Shift+↑``."""
+    *held, last = key.split("+")
+    names = [_SHOWN.get(name, name) for name in held]
+    is_letter = len(last) == 1 and bool(held)
+    is_numbered = last[:1] == "f" and last[1:].isdecimal()
+    return "+".join([*names, last.upper() if is_letter or is_numbered else _SHOWN.get(last, last)])
 
 
 def table_with(

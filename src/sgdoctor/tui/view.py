@@ -71,7 +71,7 @@ def pill_of(snapshot: Snapshot | None) -> Pill:
         return Pill.WAITING
     verdict = snapshot.verdict
     pill = _BY_STATE[verdict.state]
-    if pill is Pill.READY and any(phase.name is PhaseName.SHUTDOWN for phase in verdict.phases):
+    if pill in (Pill.READY, Pill.DEGRADED) and any(phase.name is PhaseName.SHUTDOWN for phase in verdict.phases):
         return Pill.STOPPED
     # A file that has ended says how the server was; a container that is gone serves no more.
     gone = snapshot.link is Link.ENDED and (pill is Pill.STARTING or snapshot.subject.kind == "container")

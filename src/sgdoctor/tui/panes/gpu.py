@@ -191,11 +191,11 @@ class LoadLines(Drawing):
 
     def part(self, view: View) -> tuple[object, ...]:
         """See ``Drawing``."""
-        return (view.snapshot.load,) if view.snapshot is not None else ()
+        return (view.snapshot.load, pill_of(view.snapshot)) if view.snapshot is not None else ()
 
     def lines(self, width: int) -> list[Content]:
-        """See ``load_lines``."""
-        if self.view.snapshot is None:
+        """See ``load_lines``; nothing for a server that is not there any more."""
+        if self.view.snapshot is None or pill_of(self.view.snapshot) in (Pill.FAILED, Pill.STOPPED):
             return []
         return load_lines(self.view.snapshot.load, self.view.lang, width)
 

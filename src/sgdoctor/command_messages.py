@@ -156,6 +156,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "fix.memory.fraction": ("static fraction", "静态比例"),
     "fix.memory.slots": ("state slots", "状态槽"),
     "fix.memory.tokens": ("KV cache, tokens", "KV 缓存（token）"),
+    "fix.memory.windows": ("sliding windows, tokens", "滑动窗口（token）"),
     "fix.memory.requests": ("requests at once", "同时请求数"),
     "fix.memory.longest": ("longest request, tokens", "单个请求上限（token）"),
     "fix.memory.left": ("stays free", "剩余显存"),

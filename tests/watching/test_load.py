@@ -35,3 +35,14 @@ def test_wordings_of_all_versions_are_read_and_prefill_keeps_the_speed() -> None
     meter.clear()
 
     assert meter.load == Load()
+
+
+def test_of_two_pools_both_usages_count() -> None:
+    meter = LoadMeter()
+    line = (
+        b"Decode batch, #running-req: 6, #full token: 5010, full token usage: 0.31, #swa token: 9088, "
+        b"swa token usage: 1.00, cuda graph: False, gen throughput (token/s): 12.69, #queue-req: 4"
+    )
+    meter.take({b"Decode batch": sample(line, 1)})
+
+    assert (0.31, 1.0, (1.0,)) == (meter.load.token_usage, meter.load.window_usage, meter.load.usage_history)

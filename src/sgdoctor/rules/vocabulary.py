@@ -9,7 +9,7 @@ FACTS: Final = frozenset(
     model_path architecture quantisation weights_dtype is_hybrid distributed_seconds
     mem_before_weights_gib mem_after_weights_gib weights_gib weights_seconds shards_total shards_loaded
     state_slots conv_state_gib ssm_state_gib state_gib
-    kv_tokens kv_gib kv_dtype mem_after_pools_gib
+    kv_tokens kv_gib kv_dtype swa_tokens swa_gib mem_after_pools_gib
     prefill_graph_seconds prefill_graph_gib decode_graph_seconds decode_graph_gib graph_seconds graph_gib
     mem_after_graphs_gib prefill_graph_disabled capture_done capture_total capture_avail_gib
     max_total_num_tokens max_running_requests context_len chunked_prefill_size max_prefill_tokens

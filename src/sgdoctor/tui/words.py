@@ -84,6 +84,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "gpu.queued": ("{count} queued", "排队 {count}"),
     "gpu.kv_usage": ("KV {percent} %", "KV {percent} %"),
     "gpu.state_usage": ("state {percent} %", "状态 {percent} %"),
+    "gpu.window_usage": ("SWA {percent} %", "SWA {percent} %"),
     # Log, until the pane has something to show
     # Starts
     "attempts.title": ("Starts", "各次启动"),

@@ -45,12 +45,13 @@ class LoadMeter:
 
     def _take(self, text: str, *, decode: bool) -> None:
         old = self._load
-        usage = _usage(text)
+        usage, windows = _usage(text), number(text, "swa token usage")
         speed = number(text, "gen throughput (token/s)") if decode else None
         if speed is not None:
             self._speeds.append(speed)
-        if usage is not None:
-            self._usages.append(usage)
+        fullest = max((share for share in (usage, windows) if share is not None), default=None)
+        if fullest is not None:
+            self._usages.append(fullest)
         state = number(text, "mamba usage")
         running = whole(text, "#running-req")
         queued = whole(text, "#queue-req")
@@ -60,6 +61,7 @@ class LoadMeter:
             queued=old.queued if queued is None else queued,
             token_usage=old.token_usage if usage is None else usage,
             state_usage=old.state_usage if state is None else state,
+            window_usage=old.window_usage if windows is None else windows,
             speed_history=tuple(self._speeds),
             usage_history=tuple(self._usages),
         )

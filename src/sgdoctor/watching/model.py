@@ -118,6 +118,7 @@ class Load(NamedTuple):
     state_usage: float | None = None
     speed_history: tuple[float, ...] = ()
     usage_history: tuple[float, ...] = ()
+    window_usage: float | None = None
 
 
 class Snapshot(NamedTuple):

@@ -24,6 +24,7 @@ class Attempt:
         weights_loads: how often a load of weights began; the second one is that of a draft model.
         after_weights: whether the last telling line was the end of a load.
         pools_done: whether the target model's pools were made.
+        kv_pools: size in GiB of each pool of the KV cache, by its tokens; the first of equal ones.
         failed: whether a process of the engine died; what ends afterwards was not asked to.
         printed_minimum: the smallest viable fraction that the engine printed.
         clocks: the first time seen, by whether it names no zone.
@@ -44,6 +45,7 @@ class Attempt:
     weights_loads: int = 0
     after_weights: bool = False
     pools_done: bool = False
+    kv_pools: dict[int, float] = field(default_factory=dict)
     failed: bool = False
     printed_minimum: float | None = None
     clocks: dict[bool, datetime] = field(default_factory=dict)

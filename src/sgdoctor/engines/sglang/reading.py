@@ -25,6 +25,7 @@ _READERS: Final[Mapping[str, Callable[[Attempt, Event, str], None]]] = {
     "Load": startup.weights,
     "Mamba": startup.state_cache,
     "KV": startup.kv_cache,
+    "SWAKVPool": startup.window_pool,
     "Capture": startup.capture,
     "Disable": startup.disabled_graph,
     "Breakable": startup.breakable,
@@ -245,7 +246,8 @@ def _finish(attempt: Attempt) -> Reading:
     book.add_derived("fraction_floor", floor, line)
     book.add_derived("fraction_lower", derived.fraction_lower(book.value, floor), book.line("fraction"))
     chunk = book.value("chunked_prefill_size") or book.value("args.chunked_prefill_size")
-    book.add_derived("solver.fraction", derived.fitting_fraction(known, floor, chunk), line)
+    graphs = derived.prefill_graphs(book.value("args.cuda_graph_config"))
+    book.add_derived("solver.fraction", derived.fitting_fraction(known, floor, chunk, graphs), line)
     book.add_derived(
         "chunk_half", derived.chunk_half(chunk), book.line("chunked_prefill_size", "args.chunked_prefill_size")
     )

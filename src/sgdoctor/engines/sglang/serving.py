@@ -11,7 +11,7 @@ from sgdoctor.logs.event import Event
 from sgdoctor.patterns import lazy_pattern
 
 _THROUGHPUT: Final = lazy_pattern(r"throughput \(token/s\): ([\d.]+)")
-_USAGE_SHARE: Final = lazy_pattern(r"(?<!mamba )(?<!swa )token usage: ([\d.]+)")
+_USAGE_SHARE: Final = lazy_pattern(r"(?<!mamba )token usage: ([\d.]+)")
 
 
 def ready(attempt: Attempt, event: Event, text: str) -> None:
@@ -79,9 +79,11 @@ def batch(attempt: Attempt, event: Event, text: str) -> None:
         book.count("decode_lines", event.line)
         if "cuda graph: False" in text:
             book.count("decode_eager_lines", event.line)
-    if share := _USAGE_SHARE.search(text):
-        book.put("token_usage", float(share[1]), event.line)
-        book.raise_to("token_usage_max", float(share[1]), event.line)
+    if shares := _USAGE_SHARE.findall(text):
+        # Of two pools the fuller one decides, as it does in SGLang's own metric (get_max_pool_usage).
+        usage = max(float(share) for share in shares)
+        book.put("token_usage", usage, event.line)
+        book.raise_to("token_usage_max", usage, event.line)
     book.raise_to("running_requests_max", whole(text, "#running-req"), event.line)
     book.raise_to("queue_max", whole(text, "#queue-req"), event.line)
 

@@ -124,9 +124,21 @@ def kv_cache(attempt: Attempt, event: Event, text: str) -> None:
         if is_foremost(event.rank) and total is not None:
             total = round(total + (attempt.book.value("kv_gib") or 0), 4)
             attempt.course.add_kv_cache(event, sum(sizes))
+            attempt.kv_pools.setdefault(tokens, sum(sizes))
         attempt.book.put("kv_gib", total, event.line)
         attempt.book.raise_to("kv_tokens", tokens, event.line)
         attempt.book.put("kv_dtype", word(text, "dtype"), event.line)
+
+
+def window_pool(attempt: Attempt, event: Event, text: str) -> None:
+    """``SWAKVPool mem usage: ..., swa size: ..., full size: ...``: windows have a pool of their own."""
+    tokens, full = whole(text, "swa size"), whole(text, "full size")
+    if attempt.pools_done or not is_foremost(event.rank) or tokens is None:
+        return
+    attempt.book.put("swa_tokens", tokens, event.line)
+    attempt.book.put("swa_gib", attempt.kv_pools.get(tokens), event.line)
+    if full:
+        attempt.book.put("kv_tokens", full, event.line)
 
 
 def capture(attempt: Attempt, event: Event, text: str) -> None:

@@ -361,7 +361,12 @@ def load_lines(load: Load, lang: str, width: int) -> list[Content]:
     lines = [cut(Content("  ").join(parts), width)]
     if len(load.speed_history) > 1:
         lines.append(spark(load.speed_history, width, "$soft"))
-    for key, usage in (("gpu.kv_usage", load.token_usage), ("gpu.state_usage", load.state_usage)):
+    usages = (
+        ("gpu.kv_usage", load.token_usage),
+        ("gpu.window_usage", load.window_usage),
+        ("gpu.state_usage", load.state_usage),
+    )
+    for key, usage in usages:
         if usage is None:
             continue
         label = tell(lang, key, percent=f"{usage * 100:.0f}")

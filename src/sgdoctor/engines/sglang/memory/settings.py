@@ -40,6 +40,12 @@ class Settings:
         dp: data-parallel workers.
         algorithm: of speculative decoding.
         draft_tokens: ``--speculative-num-draft-tokens``.
+        window_ratio: ``--swa-full-tokens-ratio``.
+        windows_off: ``--disable-hybrid-swa-memory``.
+        old_window_ratio: ``--hybrid-kvcache-ratio`` of versions before 0.5.9.
+        hierarchical: ``--enable-hierarchical-cache``.
+        sparse_prefill: ``--dsa-prefill-backend``.
+        sparse_decode: ``--dsa-decode-backend``.
     """
 
     fraction: float | None = None
@@ -67,6 +73,12 @@ class Settings:
     dp: int = 1
     algorithm: str | None = None
     draft_tokens: int | None = None
+    window_ratio: float | None = None
+    windows_off: bool = False
+    old_window_ratio: float | None = None
+    hierarchical: bool = False
+    sparse_prefill: str | None = None
+    sparse_decode: str | None = None
 
     @property
     def kv_bytes(self) -> int | None:
@@ -154,6 +166,12 @@ _READERS: Final[Mapping[str, tuple[Callable[[Any], Any], tuple[str, ...]]]] = {
     "dp": (whole_number, ("dp_size", "data_parallel_size", "dp")),
     "algorithm": (_word, ("speculative_algorithm",)),
     "draft_tokens": (whole_number, ("speculative_num_draft_tokens",)),
+    "window_ratio": (_real, ("swa_full_tokens_ratio",)),
+    "windows_off": (_switch, ("disable_hybrid_swa_memory",)),
+    "old_window_ratio": (_real, ("hybrid_kvcache_ratio",)),
+    "hierarchical": (_switch, ("enable_hierarchical_cache",)),
+    "sparse_prefill": (_word, ("dsa_prefill_backend", "nsa_prefill_backend")),
+    "sparse_decode": (_word, ("dsa_decode_backend", "nsa_decode_backend")),
 }
 """Reader and names of the arguments, the newest name first. A flag is its argument with dashes."""
 

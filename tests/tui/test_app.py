@@ -126,6 +126,17 @@ async def test_in_a_crash_loop_a_new_start_tells_why_the_one_before_failed() -> 
     assert "✖ 第 2 次启动失败：" in chinese
 
 
+async def test_why_the_start_before_failed_stands_above_the_card_of_the_crash_loop() -> None:
+    loop = FAILED + FAILED + STARTING
+    async with desk(loop, snapshot_of(loop, live=True, attempts=3)) as one:
+        screen = one.screen
+        await one.give(snapshot_of(FAILED, attempts=3))
+        failed = one.screen
+
+    assert screen.index("✖ Start 2 failed: ") < screen.index("SGL075")
+    assert "Start 2 failed" not in failed
+
+
 async def test_the_first_thing_that_is_drawn_is_in_the_language_of_the_user() -> None:
     app = SgdoctorApp(ToldSession(b"", None), None, Options(lang="zh"))
     drawn: list[str] = []

@@ -198,7 +198,7 @@ class Notices(Drawing):
 
 
 def answer_lines(view: View, width: int) -> list[Content]:
-    """What is said where there is no card."""
+    """What is said where there is no card, or none that says why."""
     snapshot, lang = view.snapshot, view.lang
     kind = pill_of(snapshot)
     if snapshot is None or kind is Pill.WAITING:
@@ -211,7 +211,9 @@ def answer_lines(view: View, width: int) -> list[Content]:
         lines += quote_lines(verdict.unexplained, view, width, rows=4, context=True)
         return [*lines, *unknown_lines(verdict, view, width), *_would_decide(verdict, lang, width), BLANK]
     if view.diagnoses:
-        return []
+        # That it starts again and again is a card by then; why it does so is told by the start before.
+        before = before_lines(snapshot, view, width) if kind is Pill.STARTING else []
+        return [*before, BLANK] if before else []
     if kind is Pill.UNKNOWN:
         lines = wrap(prose(verdict.summary.in_language(lang), "bold"), width, first=styled("? ", f"bold {ODD}"))
         return [*lines, *_would_decide(verdict, lang, width), BLANK]
@@ -225,7 +227,8 @@ def answer_lines(view: View, width: int) -> list[Content]:
     if snapshot.ready_in is not None:
         lines += [BLANK, *wrap(styled(ready_text(snapshot.ready_in, lang)), width, first=Content("  "))]
     if kind is Pill.STARTING:
-        lines += before_lines(snapshot, view, width)
+        before = before_lines(snapshot, view, width)
+        lines += [BLANK, *before] if before else []
     return [*lines, BLANK]
 
 
@@ -236,7 +239,7 @@ def before_lines(snapshot: Snapshot, view: View, width: int) -> list[Content]:
         return []
     title = before.title.in_language(view.lang)
     text = prose(tell(view.lang, "diagnosis.before", number=before.number, title=title))
-    lines = [BLANK, *wrap(text, width, first=styled("✖ ", BAD))]
+    lines = wrap(text, width, first=styled("✖ ", BAD))
     if key := view.key("attempt(-1)"):
         lines.append(Content.assemble("  ", (tell(view.lang, "diagnosis.before.key", key=key), MUTED)))
     return lines

@@ -154,9 +154,11 @@ def _compose(
 ) -> tuple[Target, str]:
     from sgdoctor.launch.compose.document import open_compose
     from sgdoctor.launch.compose.project import project_files
+    from sgdoctor.launch.compose.unset import refuse_unset
 
     files = project_files(paths[0], os.environ) if len(paths) == 1 else paths
     document = open_compose(files, service, os.environ, env_files)
+    refuse_unset(document.name, document.project.services[document.service])
     # Another file than the named one may be the one in which the command stands.
     file = read_text(document.path) if document.path is not None else None
     return Target(name, document, file=file), _container_of_service(document, paths)

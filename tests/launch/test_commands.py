@@ -160,7 +160,7 @@ def test_what_is_to_be_known_of_an_edit(script: str, words: str) -> None:
         (["tini", "--", "/entry.sh"], "", "inside /entry.sh"),
         (["bash", "/start.sh"], "", "inside /start.sh"),
         ([], "", "what the image itself runs"),
-        (["sh", "-c", "sglang serve --a & sglang serve --b"], "several-launches", "more than once (lines 1, 1)"),
+        (["sh", "-c", "sglang serve --a & sglang serve --b"], "several-launches", "`sglang serve` (line 1), `sglang"),
         (["sh", "-c", "for i in 1 2\ndo\n  sglang serve --p $i\ndone"], "launch-in-loop", "in a loop (line 3)"),
         (["sh", "-c", "eval 'sglang serve --a'"], "launch-in-eval", "eval (line 1)"),
         (["sh", "-c", "cat >x <<E\nsglang serve\nE\nbash x"], "launch-in-here-document", "here-document"),

@@ -115,7 +115,7 @@ def test_ports_mounts_and_variables() -> None:
         "--tmpfs /t:size=1g -e A=1 -e B -e 'C=d e' -e A=2 --entrypoint '' --init"
     ).launch
 
-    assert (Port(30000, 8000, "127.0.0.1"),) == launch.ports
+    assert (Port(30000, 8000, "127.0.0.1"), Port(9000, 9000), Port(9001, 9001)) == launch.ports
     assert (
         Mount("/m", "~/m", "bind", read_only=True),
         Mount("/c", "cache", "volume"),

@@ -95,7 +95,13 @@ def test_what_has_no_place_is_left(text: str, change: Change, why: str) -> None:
     [
         ("ls -l", "run.sh: no command in it starts the engine"),
         ("bash start.sh", "run.sh: the engine is started inside start.sh, which cannot be seen from here"),
-        ("sglang serve --a\nsglang serve --b", "run.sh: the engine is started more than once (lines 1, 2)"),
+        (
+            "sglang serve --a\nsglang serve --b",
+            (
+                "run.sh: the engine is started more than once: `sglang serve` (line 1), `sglang serve` (line 2); "
+                "give one of them alone"
+            ),
+        ),
         ("\nsglang serve 'x", "run.sh: line 2: ' is not closed"),
         ("", "run.sh: no command in it starts the engine"),
     ],

@@ -4,8 +4,9 @@ import pytest
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.commands import nothing_in
+from sgdoctor.launch.compose import open_compose
 from sgdoctor.launch.docker_run import read_shell
-from sgdoctor.launch.foreign import refuse_elsewhere, refuse_other_engine
+from sgdoctor.launch.foreign import refuse_elsewhere, refuse_other_engine, refuse_several
 
 ENGINE = "python3 -m sglang.launch_server --model-path /m"
 
@@ -75,3 +76,27 @@ def test_what_runs_here(text: str) -> None:
 
 def test_flags_alone_are_nothing_that_an_engine_starts_in() -> None:
     assert nothing_in(["--model-path", "/m"]).why == nothing_in([]).why
+
+
+TWO = f'"{ENGINE} --port 1 & sglang serve --model-path /n --port=2"'
+BOTH = r"`python3 -m sglang.launch_server --model-path /m --port 1` \(line 1\), `sglang serve --model-path /n --port=2`"
+
+
+def test_two_launches_in_one_container() -> None:
+    service = f"services:\n  sgl:\n    image: sglang\n    command: bash -c {TWO}\n"
+    for document in (
+        read_shell(f"docker run sglang bash -c {TWO}", "compose.yaml:sgl"),
+        open_compose([("compose.yaml", service)], None, {}),
+    ):
+        with pytest.raises(UserError, match=f"compose.yaml:sgl: the engine is started more than once: {BOTH}"):
+            refuse_several(document)
+
+
+def test_two_launches_without_a_container() -> None:
+    with pytest.raises(UserError, match=f"run.sh: the engine is started more than once: {BOTH}"):
+        read_shell(TWO.strip('"'), "run.sh")
+
+
+@pytest.mark.parametrize("text", [ENGINE, f"docker run sglang bash -c '{ENGINE}'", "docker run sglang bash /x.sh"])
+def test_one_launch_or_none_to_be_seen(text: str) -> None:
+    refuse_several(read_shell(text))

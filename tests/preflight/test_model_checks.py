@@ -481,8 +481,8 @@ def test_torch_of_the_image(own: str, version: str, expected: list[Any], tmp_pat
     ("numbers", "quantisation", "flags", "expected"),
     [
         ({}, None, ("--tp", "2"), []),
-        ({}, None, ("--tp", "3"), [("fail", "SGL620")]),
-        ({"num_attention_heads": 6, "num_key_value_heads": 2}, None, ("--tp", "3"), [("fail", "SGL620")]),
+        ({}, None, ("--tp", "3"), []),
+        ({"intermediate_size": 29569}, AWQ, ("--tp", "2"), []),
         ({"num_attention_heads": 8, "num_key_value_heads": 2}, None, ("--tp", "4"), []),
         ({"intermediate_size": 29568}, AWQ, ("--tp", "2"), [("fail", "SGL326")]),
         ({"intermediate_size": 29696}, AWQ, ("--tp", "2"), []),
@@ -497,6 +497,24 @@ def test_parts_for_several_cards(
     folder = write(Folder({**SMALL, **numbers, **own}, {}), tmp_path)
 
     assert expected == troubles(of_folder(folder, *flags, cards="4x3090"), "model-split")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "quantisation", "tp", "expected"),
+    [
+        ({"intermediate_size": 9216}, None, "3", "SGL622"),
+        ({"intermediate_size": 29569}, AWQ, "2", "SGL621"),
+        ({"intermediate_size": 29568}, AWQ, "2", "SGL326"),
+    ],
+)
+def test_a_model_that_cannot_be_divided_is_said_once(
+    numbers: dict[str, Any], quantisation: Any, tp: str, expected: str, tmp_path: Path
+) -> None:
+    own = {"quantization_config": quantisation} if quantisation else {}
+    folder = write(Folder({**SMALL, **numbers, **own}, {}), tmp_path)
+    found = troubles(of_folder(folder, "--tp", tp, cards="4x3090"), "model-split", "command-split")
+
+    assert [("fail", expected)] == found
 
 
 def test_a_tokenizer_of_transformers_5(tmp_path: Path) -> None:

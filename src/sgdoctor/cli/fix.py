@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.fix_answer import answer_for, exit_code
     from sgdoctor.cli.main import complain
     from sgdoctor.cli.open_relaunch import tell_open
-    from sgdoctor.launch.foreign import refuse_other_engine
+    from sgdoctor.launch.foreign import refuse_other_engine, refuse_several
     from sgdoctor.report.safe import printable
     from sgdoctor.targets import open_target
 
@@ -62,6 +62,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     with open_target(arguments.target, arguments.log) as target:
         if target.document is not None:
             refuse_other_engine(target.document)
+            refuse_several(target.document)
         answer = answer_for(target, base, arguments)
         written = write_answer(target, answer, arguments.write) if arguments.write is not None else ()
     _print(answer, arguments, lang, written)

@@ -10,7 +10,7 @@ from sgdoctor.cli.diagnose import EXIT_FAILED, EXIT_FINE, EXIT_WARNINGS
 from sgdoctor.cli.fix_answer import shown_path, version_named
 from sgdoctor.config import state_dir
 from sgdoctor.fixes.plan import Wishes
-from sgdoctor.launch.foreign import refuse_elsewhere, refuse_other_engine
+from sgdoctor.launch.foreign import refuse_elsewhere, refuse_other_engine, refuse_several
 from sgdoctor.preflight.answer import Preflight
 from sgdoctor.preflight.answering import Usual, preflight_of
 from sgdoctor.preflight.model import Status
@@ -35,6 +35,7 @@ def opened(words: Sequence[str]) -> Iterator[Target | None]:
     with open_target(named, None, with_log=False) as target:
         if target.document is not None:
             refuse_other_engine(target.document)
+            refuse_several(target.document)
             refuse_elsewhere(target.document)
         yield target
 

@@ -27,6 +27,13 @@ from sgdoctor.texts import Text
 _EXPORT: Final = re.compile(r"\bexport[ \t]+\Z")
 _COMMAND_END: Final = re.compile(r"[ \t]*(?:[\r\n;&|)]|\Z)")
 _YES: Final = Editable(EditState.YES)
+_TELLING: Final = frozenset({"--model-path", "--model", "--port"})
+
+SEVERAL: Final = "several-launches"
+"""``Refused.id`` of a text that starts the engine more than once."""
+
+MISTAKES: Final = frozenset({"unbalanced-quotes", "shell-takes-one-word"})
+"""``Refused.id`` of what cannot run at all; the others only cannot be read or edited here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +259,17 @@ def engine_in_tokens(
         scripts = [word.text for command in every for word in command.words if word.text.endswith(SCRIPTS)]
         return nothing_in(scripts) if scripts else _NO_LAUNCH
     if len(found) > 1:
-        lines = ", ".join(str(line_of(source, command.words[0].start)) for command, _ in found)
+        named = [(_told(command, launch), line_of(source, command.words[0].start)) for command, launch in found]
         return Refused(
-            Text(f"the engine is started more than once (lines {lines})", f"引擎被启动了不止一次（第 {lines} 行）"),
-            "several-launches",
+            Text(
+                "the engine is started more than once: "
+                + ", ".join(f"`{told}` (line {line})" for told, line in named)
+                + "; give one of them alone",
+                "引擎被启动了不止一次："
+                + "、".join(f"`{told}`（第 {line} 行）" for told, line in named)
+                + "；请只给出其中一个",
+            ),
+            SEVERAL,
         )
     command, launch = found[0]
     if command.in_loop:
@@ -274,6 +288,19 @@ def nothing_in(texts: Sequence[str]) -> Refused:
             f"引擎在 {program} 内部启动，这里看不到其中的命令",
         )
     )
+
+
+def _told(command: Command, launch: Found | Refused) -> str:
+    """What tells one launch from another: its program, the model and the port."""
+    if isinstance(launch, Refused):
+        return " ".join(command.texts[:2])
+    argv = launch.argv
+    told = list(argv[: launch.flags_at])
+    for index, word in enumerate(argv[launch.flags_at :], launch.flags_at):
+        name, equals, _ = word.partition("=")
+        if name in _TELLING:
+            told += argv[index : index + (1 if equals else 2)]
+    return " ".join(told)
 
 
 _NO_LAUNCH: Final = Refused(Text("no command in it starts the engine", "其中没有启动引擎的命令"))

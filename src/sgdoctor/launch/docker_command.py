@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from sgdoctor.errors import UserError
 from sgdoctor.launch.commands import Found, Refused, engine_in, nothing_in
 from sgdoctor.launch.docker_options import Option, Options, program_of, read_options, run_at
-from sgdoctor.launch.docker_values import CDI_PREFIX, read_gpus, read_port, read_size, read_volume
+from sgdoctor.launch.docker_values import CDI_PREFIX, read_gpus, read_ports, read_size, read_volume
 from sgdoctor.launch.engine_words import EngineAt
 from sgdoctor.launch.flag_edits import is_flag
 from sgdoctor.launch.model import Gpus, Launch, Mount, Origin
@@ -103,7 +103,7 @@ class DockerCommand:
             image=self.image,
             name=_last(self.options, "--name"),
             gpus=self.gpus(),
-            ports=tuple(self._read("--publish", read_port)),
+            ports=tuple(port for ports in self._read("--publish", lambda text: [*read_ports(text)]) for port in ports),
             mounts=tuple(self.mounts()),
             shm_bytes=_readable(read_size, shm.value) if shm and shm.value else None,
             ipc=_last(self.options, "--ipc"),

@@ -6,7 +6,7 @@ from typing import Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import Refused
+from sgdoctor.launch.commands import MISTAKES, Refused
 from sgdoctor.launch.docker_command import DockerCommand, csv_fields, gpu_fields, read_docker_volume
 from sgdoctor.launch.docker_options import OF_DOCKER_ONLY
 from sgdoctor.launch.docker_values import read_gpus, read_port, read_restart, read_size, read_volume
@@ -171,7 +171,7 @@ def _behind_image(command: DockerCommand, where: Where) -> Iterator[Problem]:
 
 def _entrypoint(command: DockerCommand, where: Where) -> Iterator[Problem]:
     engine = command.engine
-    if isinstance(engine, Refused) and engine.id == "shell-takes-one-word":
+    if isinstance(engine, Refused) and engine.id in MISTAKES:
         yield Problem(engine.id, "fatal", engine.why, where((command.options.image or 0) + 1))
     option = command.options.last("--entrypoint")
     if option is None or not option.value:

@@ -1,6 +1,7 @@
 """Values of Docker's options: sizes, ports, volumes, GPUs, ulimits, as they are typed and as data."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from sgdoctor.errors import UserError
@@ -61,6 +62,33 @@ def read_port(text: str) -> Port:
         host_ip=(match["ip"] or "").strip("[]"),
         protocol=match["protocol"] or "tcp",
     )
+
+
+def read_ports(text: str) -> Iterator[Port]:
+    """The published ports of one entry: one for each of a range, as in ``30000-30003:30000-30003``.
+
+    Raises:
+        UserError: it is none.
+    """
+    number, slash, protocol = text.partition("/")
+    *before, inner = number.split(":")
+    if "-" not in number:
+        yield read_port(text)
+        return
+    first, last = _range(inner)
+    outer = _range(before[-1])[0] if before and before[-1] else None
+    single = bool(before) and "-" not in before[-1]
+    for offset in range(last - first + 1):
+        head = [*before[:-1], str(outer + (0 if single else offset))] if outer is not None else before
+        yield read_port(":".join([*head, str(first + offset)]) + slash + protocol)
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    if not first.isdecimal() or (last and not last.isdecimal()):
+        read_port(text)
+        return 0, 0
+    return int(first), int(last or first)
 
 
 def port_text(port: Port) -> str:

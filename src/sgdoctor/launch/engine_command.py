@@ -7,13 +7,13 @@ from typing import Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import Found, Refused, engine_in_tokens, refusal
+from sgdoctor.launch.commands import SEVERAL, Found, Refused, engine_in_tokens, refusal
 from sgdoctor.launch.model import Editable, Edited, FlagTable, Launch, Origin, Problem
 from sgdoctor.launch.shell import Splice, Word, quoted, spliced, splices_inside, words
 from sgdoctor.launch.typography import REPAIR, Repaired, repaired
 from sgdoctor.texts import Text
 
-UNREADABLE: Final = frozenset({"", "unbalanced-quotes", "several-launches"})
+UNREADABLE: Final = frozenset({"", "unbalanced-quotes", SEVERAL})
 """Why a text cannot be taken for one launch at all; the empty one is that none is in it."""
 
 _NO_PLACE: Final = Text("a command without a container has no place for it", "不在容器里的命令没有地方写它")

@@ -4,9 +4,10 @@ import re
 from typing import Final
 
 from sgdoctor.errors import UserError
-from sgdoctor.launch.commands import Found
+from sgdoctor.launch.commands import SEVERAL, Found, Refused, find_engine
+from sgdoctor.launch.docker_run import DockerRun
 from sgdoctor.launch.engine_command import EngineCommand
-from sgdoctor.launch.model import Document
+from sgdoctor.launch.model import Document, Origin
 
 _IMAGES: Final = re.compile(
     r"(?:^|[/_-])(?P<engine>vllm|llama\.cpp|ollama|text-generation-inference|tritonserver|lmdeploy|tabbyapi)(?![a-z])"
@@ -32,6 +33,22 @@ def refuse_other_engine(document: Document) -> None:
             f"{document.name}: this starts {engine}; only launches of SGLang can be checked and changed",
             f"{document.name}：它启动的是 {engine}；只能检查和修改 SGLang 的启动配置",
         )
+
+
+def refuse_several(document: Document) -> None:
+    """Refuses a container that starts the engine more than once: flags of which one would be meant is not known.
+
+    Raises:
+        UserError: it names all of them.
+    """
+    if isinstance(document, DockerRun):
+        found = document.command.engine
+    elif document.launch.origin is Origin.COMPOSE and not document.launch.argv:
+        found = find_engine(document.launch.command)
+    else:
+        return
+    if isinstance(found, Refused) and found.id == SEVERAL:
+        raise UserError(f"{document.name}: {found.why.en}", f"{document.name}：{found.why.zh}")
 
 
 def refuse_elsewhere(document: Document) -> None:

@@ -159,3 +159,25 @@ def test_no_gpu_is_asked_for() -> None:
 
     assert "no-gpu-asked-for" == problem.id
     assert -1 == (after.launch.gpus and after.launch.gpus.count)
+
+
+@pytest.mark.parametrize(
+    ("service", "says"),
+    [
+        ("    command: 5\n", "compose.yaml:5: `command` has to be a text and 5 without quotes is none"),
+        ("    command: true\n", "`command` has to be a text and true"),
+        ("    entrypoint: 1.5\n", "`entrypoint` has to be a text and 1.5"),
+        ("    container_name: 7\n", "`container_name` has to be a text and 7"),
+    ],
+)
+def test_what_is_no_text_is_refused(service: str, says: str) -> None:
+    with pytest.raises(UserError, match=says) as refused:
+        opened(service)
+
+    assert "Compose 会拒绝" in refused.value.zh
+
+
+@pytest.mark.parametrize("service", ["    command: '5'\n", "    command: ~\n", "    command:\n", "    command: $A\n"])
+def test_what_is_a_text_or_nothing(service: str) -> None:
+    head = "services:\n  llm:\n    image: lmsysorg/sglang:latest\n"
+    assert open_compose([("compose.yaml", head + service)], None, {"A": "5"}).service == "llm"

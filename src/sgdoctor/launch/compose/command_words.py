@@ -102,6 +102,8 @@ def command_part(key: str, value: Value | None) -> CommandPart:
         UserError: it is something that Compose refuses.
     """
     if isinstance(value, Text):
+        if value.is_typed and not value.is_null:
+            raise not_a_text(key, value)
         try:
             found = shellwords.split(value.text)
         except shellwords.SplitError as error:
@@ -135,6 +137,15 @@ def command_part(key: str, value: Value | None) -> CommandPart:
             f"{name}:{line}: `{key}` has to be a text or a list", f"{name} 第 {line} 行：`{key}` 应为文本或列表"
         )
     return CommandPart(key, None)
+
+
+def not_a_text(key: str, value: Text) -> UserError:
+    """That Compose refuses a value which YAML takes for a number or a truth value."""
+    name, line, written = value.file.name, value.node.line, value.text
+    return UserError(
+        f"{name}:{line}: `{key}` has to be a text and {written} without quotes is none; Compose refuses it",
+        f"{name} 第 {line} 行：`{key}` 应为文本，而不加引号的 {written} 不是文本；Compose 会拒绝",
+    )
 
 
 def script_splices(word: CommandWord, splices: Iterable[Splice]) -> list[Splice]:

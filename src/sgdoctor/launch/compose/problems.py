@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Final
 
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import Refused, find_engine
+from sgdoctor.launch.commands import MISTAKES, Refused, find_engine
 from sgdoctor.launch.compose.command_words import CommandPart, line_in, stray_line_breaks
 from sgdoctor.launch.compose.project import Project, Service
 from sgdoctor.launch.compose.reading import env_entries, environment_of, launch_of
 from sgdoctor.launch.compose.repair import bare_items, character_problems, comments_in, glued_items
 from sgdoctor.launch.compose.syntax import Mapping, Node, Sequence, is_merge_key
+from sgdoctor.launch.compose.unset import unset_problems
 from sgdoctor.launch.compose.values import Items, SourceFile
 from sgdoctor.launch.compose.values import Text as Scalar
 from sgdoctor.launch.container_problems import container_problems
@@ -43,6 +44,7 @@ def problems_of(project: Project, service: Service, parts: tuple[CommandPart, Co
         *(problem for part in parts for problem in _command_problems(part)),
         *_shell_problem(parts),
         *_environment_problems(service),
+        *unset_problems(service),
         *_gpu_problems(project, service, launch),
     ]
     on_disk = project.files[0].path is not None
@@ -191,7 +193,7 @@ def _characters(part: CommandPart) -> Iterator[Problem]:
 
 def _shell_problem(parts: tuple[CommandPart, CommandPart]) -> Iterator[Problem]:
     found = find_engine((*parts[0].texts, *parts[1].texts))
-    if not isinstance(found, Refused) or not found.id:
+    if not isinstance(found, Refused) or found.id not in MISTAKES:
         return
     words = parts[1].words or parts[0].words
     yield Problem(found.id, "fatal", found.why, at_lines([words[0].line]) if words else None)

@@ -11,14 +11,16 @@ from typing import Final, NamedTuple
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.commands import Found, Refused, find_engine
-from sgdoctor.launch.compose.command_words import CommandPart, command_part
+from sgdoctor.launch.compose.command_words import CommandPart, command_part, not_a_text
 from sgdoctor.launch.compose.dotenv import read_dotenv
 from sgdoctor.launch.compose.project import Parts, Project, Service, read_text
 from sgdoctor.launch.compose.values import Fields, Items, Text, Value
-from sgdoctor.launch.docker_values import read_port, read_size, read_ulimit, read_volume
+from sgdoctor.launch.docker_values import read_ports, read_size, read_ulimit, read_volume
 from sgdoctor.launch.model import Gpus, Launch, Mount, Origin, Port
 
 _TRUE: Final = frozenset({"true", "yes", "on", "y", "True", "TRUE", "1"})
+# What Compose takes as a text alone (compose-spec, schema/compose-spec.json); a number without quotes is none.
+_TEXTS: Final = ("image", "container_name")
 _CDI: Final = "nvidia.com/gpu="
 # gopkg.in/yaml.v3 resolve.go: a leading zero makes an octal number, `_` is allowed between digits.
 _INTEGER: Final = re.compile(r"[-+]?(?:0(?P<octal>[0-7]+)|0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|0|[1-9][0-9_]*)")
@@ -47,6 +49,10 @@ def launch_of(project: Project, service: Service) -> Launch:
     Raises:
         UserError: a field holds what Compose refuses.
     """
+    for key in _TEXTS:
+        value = service.last(key)
+        if isinstance(value, Text) and value.is_typed:
+            raise not_a_text(key, value)
     entrypoint, command = command_parts(service)
     words = (*entrypoint.texts, *command.texts)
     found = engine_of(service)
@@ -240,7 +246,7 @@ def _ports(service: Service) -> Iterator[Port]:
 def _port(item: Value) -> Iterator[Port]:
     if isinstance(item, Text):
         try:
-            yield from _spread(item.text)
+            yield from read_ports(item.text)
         except UserError as error:
             raise _at(item, error) from None
     elif isinstance(item, Fields):
@@ -248,29 +254,6 @@ def _port(item: Value) -> Iterator[Port]:
         if target and target.isdecimal():
             host = int(published) if published and published.isdecimal() else None
             yield Port(int(target), host, _text(item, "host_ip") or "", _text(item, "protocol") or "tcp")
-
-
-def _spread(text: str) -> Iterator[Port]:
-    """One port for each of a range."""
-    number, slash, protocol = text.partition("/")
-    *before, inner = number.split(":")
-    if "-" not in number:
-        yield read_port(text)
-        return
-    first, last = _range(inner)
-    outer = _range(before[-1])[0] if before and before[-1] else None
-    single = bool(before) and "-" not in before[-1]
-    for offset in range(last - first + 1):
-        head = [*before[:-1], str(outer + (0 if single else offset))] if outer is not None else before
-        yield read_port(":".join([*head, str(first + offset)]) + slash + protocol)
-
-
-def _range(text: str) -> tuple[int, int]:
-    first, _, last = text.partition("-")
-    if not first.isdecimal() or (last and not last.isdecimal()):
-        read_port(text)
-        return 0, 0
-    return int(first), int(last or first)
 
 
 def _mounts(project: Project, service: Service) -> Iterator[Mount]:
@@ -337,7 +320,9 @@ def _restart(service: Service) -> str | None:
 
 def _at(value: Text, error: UserError) -> UserError:
     name, line = value.file.name, value.node.line
-    return UserError(f"{name}:{line}: {error.en}", f"{name} 第 {line} 行：{error.zh}")
+    unset = ", ".join(dict.fromkeys(value.interpolated.unset))
+    why_en, why_zh = (f"; not set: {unset}", f"；未设置：{unset}") if unset else ("", "")
+    return UserError(f"{name}:{line}: {error.en}{why_en}", f"{name} 第 {line} 行：{error.zh}{why_zh}")
 
 
 def _text(fields: Fields, key: str) -> str | None:

@@ -1,6 +1,5 @@
 """Mistakes of writing in a command that have one meaning: where they are, and the command as it was meant."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,12 +19,6 @@ from sgdoctor.launch.model import Problem
 from sgdoctor.launch.shell import Splice
 from sgdoctor.launch.typography import repaired
 
-# gopkg.in/yaml.v3 resolve.go; `yes` and `off` are texts there.
-_TYPED: Final = re.compile(
-    r"|~|null|Null|NULL|true|True|TRUE|false|False|FALSE"
-    r"|[-+]?(?:0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:[0-9][0-9_]*)?\.?[0-9][0-9_]*\.?(?:[eE][-+]?[0-9]+)?)"
-    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
-)
 _CHARACTERS: Final = frozenset({"typographic-dash", "typographic-quote", "odd-blank", "invisible-character"})
 
 
@@ -116,16 +109,7 @@ def bare_items(part: CommandPart) -> list[CommandWord]:
     """Items that YAML takes for numbers or truth values, which Compose refuses."""
     if not isinstance(part.value, Items):
         return []
-    return [
-        word
-        for word in part.words
-        if not word.value.node.style and word.value.node.value == word.text and _is_typed(word.text)
-    ]
-
-
-def _is_typed(text: str) -> bool:
-    """Numbers, ``true``, ``null``: plain scalars that YAML 1.2 takes for something else than a text."""
-    return _TYPED.fullmatch(text) is not None
+    return [word for word in part.words if word.value.is_typed]
 
 
 def character_problems(part: CommandPart) -> list[tuple[Problem, int]]:

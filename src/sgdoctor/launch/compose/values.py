@@ -1,5 +1,6 @@
 """The values of a compose file: aliases, merge keys and variables in place, each with the node it was written as."""
 
+import re
 from collections.abc import Iterator
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
@@ -11,6 +12,12 @@ from sgdoctor.launch.compose.interpolation import Interpolated, interpolate
 from sgdoctor.launch.compose.syntax import Alias, Mapping, Node, Scalar, Sequence, is_merge_key, resolved
 
 _MAX_VALUES: Final = 200_000
+# gopkg.in/yaml.v3 resolve.go; `yes` and `off` are texts there.
+_TYPED: Final = re.compile(
+    r"|~|null|Null|NULL|true|True|TRUE|false|False|FALSE"
+    r"|[-+]?(?:0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:[0-9][0-9_]*)?\.?[0-9][0-9_]*\.?(?:[eE][-+]?[0-9]+)?)"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+)
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 
 
@@ -50,6 +57,11 @@ class Text:
     def is_null(self) -> bool:
         """Whether it is written as nothing, ``null`` or ``~``."""
         return not self.node.style and self.node.value in _NULLS
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether YAML takes it for a number, a truth value or nothing: one with a variable in it is always a text."""
+        return not self.node.style and self.node.value == self.text and _TYPED.fullmatch(self.text) is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,9 @@ from sgdoctor.preflight.launches.flags import number_of
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
 from sgdoctor.texts import Text
 
-_EXPERTS: Final = ("num_experts", "n_routed_experts", "num_local_experts")
+_EXPERTS: Final = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
+# Layers with numbers of heads of their own.
+_OWN_HEADS: Final = ("block_configs", "attention_other_setting", "num_attention_heads_per_layer")
 
 
 class CommandSplit:
@@ -52,6 +54,8 @@ def _indivisible(settings: Mapping[str, Any], parts: int, attention: int) -> Ite
         for name in ("num_attention_heads", "num_key_value_heads", "intermediate_size")
     )
     # The models assert this without a word (srt/models/qwen2.py and its kin).
+    if any(settings.get(name) for name in _OWN_HEADS):
+        heads = shared = None
     if heads is not None and heads % attention:
         title = Text(
             f"{heads} attention heads cannot be divided among {attention} GPUs",

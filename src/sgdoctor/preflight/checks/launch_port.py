@@ -1,13 +1,13 @@
 """The ports that the launch takes on the host are free."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.docker_values import port_text
 from sgdoctor.launch.model import Launch, Port
 from sgdoctor.preflight.asked import asked_by
-from sgdoctor.preflight.launches.containers import holders_of, is_this, names_of
+from sgdoctor.preflight.launches.containers import holders_of, is_this, names_of, overlap
 from sgdoctor.preflight.launches.flags import port_of
 from sgdoctor.preflight.launches.settings import settings_of
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
@@ -34,7 +34,7 @@ class LaunchPort:
         taken = [port for port in launch.ports if port.host is not None]
         if not taken:
             return
-        found = [finding for port in taken for finding in _held(situation, port)]
+        found = [*_twice(taken), *(finding for port in taken for finding in _held(situation, port))]
         yield from found
         if found:
             return
@@ -44,6 +44,26 @@ class LaunchPort:
             yield Finding(Status.SKIPPED, reason, evidence=shown)
         else:
             yield Finding(Status.PASS, Text("free", "空闲"), evidence=shown, remote=situation.host.remote)
+
+
+def _twice(ports: Sequence[Port]) -> Iterator[Finding]:
+    """A port of the host that is given away twice, also for the same port of the container."""
+    for index, port in enumerate(ports):
+        for other in ports[:index]:
+            same = (port.host, port.protocol) == (other.host, other.protocol)
+            if same and overlap(port.host_ip, other.host_ip):
+                yield Finding(
+                    Status.FAIL,
+                    Text(f"port {port.host} of the host is published twice", f"主机端口 {port.host} 发布了两次"),
+                    evidence=f"{port_text(other)}, {port_text(port)}",
+                    prevents="SGL020",
+                    detail=Text(
+                        "Docker refuses the second one: leave it out, or give it another port of the host.",
+                        "Docker 会拒绝第二个：请去掉它，或换一个主机端口。",
+                    ),
+                    phase="docker",
+                )
+                break
 
 
 def _held(situation: Situation, port: Port) -> Iterator[Finding]:

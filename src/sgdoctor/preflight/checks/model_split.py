@@ -1,11 +1,10 @@
-"""Whether the model can be divided among as many cards as are asked for."""
+"""Whether the parts of a quantised model are as wide as the kernels need them."""
 
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Final
 
 from sgdoctor.engines.sglang.memory.settings import settings_of_flags
 from sgdoctor.engines.sglang.quantisation import COMPRESSED, method_in_force
-from sgdoctor.launch.change import Change
 from sgdoctor.preflight.asked import Asked, asked_by
 from sgdoctor.preflight.chosen_cards import smallest_capability
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
@@ -13,7 +12,6 @@ from sgdoctor.preflight.models.folder import ModelFolder
 from sgdoctor.texts import Text
 
 _FLAG: Final = "--tp-size"
-_HEADS: Final = "SGL620"
 _MARLIN: Final = "SGL326"
 _FP8_BLOCK: Final = "SGL327"
 _MARLIN_METHODS: Final = frozenset({"awq_marlin", "gptq_marlin"})
@@ -21,11 +19,10 @@ _MOST_CARDS: Final = 4096
 _TILE: Final = 128
 """``min_thread_k`` of Marlin (srt/layers/quantization/marlin_utils.py), and the usual block of FP8 scales."""
 _EXPERTS: Final = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
-_OWN_HEADS: Final = ("block_configs", "attention_other_setting", "num_attention_heads_per_layer")
 
 
 class ModelSplit:
-    """Divides heads and the inner width of the layers by ``--tp-size``."""
+    """The inner width of the layers by ``--tp-size``; whether it can be divided at all is said by ``command_split``."""
 
     id: ClassVar[str] = "model-split"
     area: ClassVar[Area] = Area.MODEL
@@ -38,36 +35,12 @@ class ModelSplit:
         cards = settings_of_flags(asked.values()).tp
         if model is None or model.config is None or not 1 < cards <= _MOST_CARDS or asked.has("--enable-dp-attention"):
             return
-        found = [*_heads(model, cards, asked), *_widths(situation, model, cards, asked)]
+        found = [*_widths(situation, model, cards, asked)]
         if found:
             yield from found
         elif isinstance(model.language.get("num_attention_heads"), int):
-            title = Text(f"the model divides among {cards} cards", f"模型可切分到 {cards} 块显卡")
+            title = Text(f"parts for {cards} cards fit the kernels", f"切成 {cards} 份后符合内核要求")
             yield Finding(Status.PASS, title, where=asked.where(_FLAG))
-
-
-def _heads(model: ModelFolder, cards: int, asked: Asked) -> Iterator[Finding]:
-    settings = model.language
-    heads, groups = settings.get("num_attention_heads"), settings.get("num_key_value_heads")
-    if any(settings.get(name) for name in _OWN_HEADS):
-        return
-    for key, count in (("num_attention_heads", heads), ("num_key_value_heads", groups)):
-        if not isinstance(count, int) or count <= 0 or count % cards == 0:
-            continue
-        # Key and value heads are repeated where there are fewer than cards.
-        if key == "num_key_value_heads" and ("kv_lora_rank" in settings or (count < cards and cards % count == 0)):
-            continue
-        fewer = next((number for number in range(cards - 1, 0, -1) if count % number == 0), 1)
-        yield Finding(
-            Status.FAIL,
-            Text(f"{count} heads do not divide among {cards} cards", f"{count} 个注意力头无法平均分到 {cards} 块显卡"),
-            f"config.json: {key} {count}",
-            asked.where(_FLAG),
-            _HEADS,
-            (Change("flag.set", _FLAG, str(fewer)),),
-            phase="weights",
-        )
-        return
 
 
 def _widths(situation: Situation, model: ModelFolder, cards: int, asked: Asked) -> Iterator[Finding]:
@@ -79,7 +52,7 @@ def _widths(situation: Situation, model: ModelFolder, cards: int, asked: Asked) 
     method = method_in_force(flag.lower() if flag else None, own, smallest_capability(situation))
     packed = method in _MARLIN_METHODS or (method == COMPRESSED and own.form == "pack-quantized")
     blocks = method == "fp8" and bool((model.config or {}).get("quantization_config", {}).get("weight_block_size"))
-    if not (packed or blocks) or (width % cards == 0 and width // cards % _TILE == 0):
+    if not (packed or blocks) or width % cards or width // cards % _TILE == 0:
         return
     yield Finding(
         Status.FAIL,

@@ -40,10 +40,11 @@ def holders_of(situation: Situation, port: Port) -> Iterator[str]:
             continue
         for taken in entry.get("Ports") or ():
             same = taken.get("PublicPort") == port.host and (taken.get("Type") or "tcp") == port.protocol
-            if same and _overlap(str(taken.get("IP") or ""), port.host_ip):
+            if same and overlap(str(taken.get("IP") or ""), port.host_ip):
                 yield next(iter(names_of(entry)), str(entry.get("Id"))[:12])
                 break
 
 
-def _overlap(one: str, other: str) -> bool:
+def overlap(one: str, other: str) -> bool:
+    """Whether two addresses of the host have one in common."""
     return one == other or one in _ANY or other in _ANY

@@ -137,6 +137,18 @@ async def test_why_the_start_before_failed_stands_above_the_card_of_the_crash_lo
     assert "Start 2 failed" not in failed
 
 
+async def test_in_a_crash_loop_the_panes_stay_where_they_are() -> None:
+    async with desk(FAILED, snapshot_of(FAILED, attempts=2)) as one:
+        failed = one.app.main.diagnosis.region
+        await one.give(snapshot_of(STARTING, live=True, attempts=2))
+        second = one.app.main.diagnosis.region
+        await one.give(snapshot_of(STARTING, live=True, attempts=3))
+        third = one.app.main.diagnosis.region
+
+    assert second.y > failed.y
+    assert third == failed
+
+
 async def test_the_first_thing_that_is_drawn_is_in_the_language_of_the_user() -> None:
     app = SgdoctorApp(ToldSession(b"", None), None, Options(lang="zh"))
     drawn: list[str] = []

@@ -156,7 +156,16 @@ class View:
         """Whether the diagnosis is what the user wants to see."""
         if self.snapshot is None:
             return False
-        return bool(self.diagnoses) or self.snapshot.verdict.unexplained is not None
+        return bool(self.diagnoses) or self.snapshot.verdict.unexplained is not None or self._in_a_loop
+
+    @property
+    def _in_a_loop(self) -> bool:
+        """Whether two starts before this one failed: the panes do not change places with every further one."""
+        assert self.snapshot is not None
+        number = self.snapshot.verdict.attempt
+        before = [one.state for one in self.snapshot.attempts if number - 2 <= one.number < number]
+        lost = all(state in (State.FAILED, State.UNDETERMINED) for state in before)
+        return len(before) == 2 and lost and pill_of(self.snapshot) in (Pill.WAITING, Pill.STARTING)
 
     def key(self, action: str) -> str:
         """The key of an action as it stands on the keyboard; empty if the user took it away."""

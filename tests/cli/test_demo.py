@@ -36,7 +36,7 @@ def test_without_a_terminal_it_prints_both_starts_and_says_what_they_are(lang: s
         assert NOTES[note].in_language(lang) in done.stdout
     failure, _, second = done.stdout.partition(NOTES["cured"].in_language(lang))
     assert "SGL401" in failure
-    assert "--mem-fraction-static 0.89" in failure
+    assert "--mem-fraction-static 0.93" in failure
     assert "20,267" in second
     assert second.splitlines()[-1] == {
         "en": "healthy: ready after 38 s, nothing is wrong.",

@@ -46,7 +46,7 @@ def test_from_the_first_line_to_a_crash_loop(screen: Screen, start: Start) -> No
 
     start(FAILS, pace="12", restart_policy={"Name": "always"})
     screen.until("▶ STARTING", "sgl", "sglang-standin:v0.5.15", "✔ arguments", "▶ model configuration")
-    screen.until("✖ FAILED", "SGL401 ●●●", "▶ 141 │", "--mem-fraction-static 0.89")
+    screen.until("✖ FAILED", "SGL401 ●●●", "▶ 141 │", "--mem-fraction-static 0.93")
     screen.press("n")
     screen.until("▶✖ 141")
 

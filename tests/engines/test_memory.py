@@ -43,7 +43,7 @@ def test_lower_fraction_of_real_logs(
         ("article27-mfs-0.80", 0.93),
         ("article27-w19.28-mfs-0.88", 0.93),
         ("skel27-default", 0.93),
-        ("weights-over-fraction", 0.93),
+        ("weights-over-fraction", 0.91),
         ("boot-dense", None),
         ("skel27-mfs-0.99", None),
         ("oom-weights", None),

@@ -86,7 +86,7 @@ def test_the_numbers_of_the_card_count_more_than_those_of_the_rule() -> None:
 def test_without_a_card_the_rule_has_the_say() -> None:
     made = plan(LAUNCH, "article27-mfs-0.80", solve=None)
 
-    assert [(Basis.FOUND, (Change("flag.set", "--mem-fraction-static", "0.89"),))] == bases(made)
+    assert [(Basis.FOUND, (Change("flag.set", "--mem-fraction-static", "0.93"),))] == bases(made)
     assert made.predicted is None
 
 

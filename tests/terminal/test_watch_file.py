@@ -21,7 +21,7 @@ def screen(tmp_path: Path) -> Iterator[Screen]:
 
 def test_a_failed_start_is_read_with_a_few_keys(screen: Screen) -> None:
     screen.run(f"sgdoctor watch --file {FAILED}")
-    screen.until("✖ FAILED", "SGL401 ●●●", "▶ 141 │", "--mem-fraction-static 0.89", "23.2 GiB")
+    screen.until("✖ FAILED", "SGL401 ●●●", "▶ 141 │", "--mem-fraction-static 0.93", "23.2 GiB")
 
     screen.press("n")
     screen.until("▶✖ 141", "Computed max_mam")
@@ -133,7 +133,7 @@ def test_what_others_wrote_into_the_log_stays_text(screen: Screen, tmp_path: Pat
 
 def test_the_demonstration(screen: Screen) -> None:
     screen.run("sgdoctor demo --speed 30")
-    screen.until("A recording", "✖ FAILED", "SGL401 ●●●", "--mem-fraction-static 0.89")
+    screen.until("A recording", "✖ FAILED", "SGL401 ●●●", "--mem-fraction-static 0.93")
     screen.until("start 2 of 2", "✔ READY", "weights 19.28", "End of the recording")
     screen.press("[")
     screen.until("✖ FAILED", "start 1 of 2", "SGL401 ●●●")

@@ -55,6 +55,23 @@ def solved(log: str, rule: str | None = None, flags: Mapping[str, Any] | None = 
     return solve(situation)
 
 
+def test_a_context_without_end_is_named_and_shortened() -> None:
+    shape, card = shape_of(vectors()["models"]["dense-8b"]), Card(22.86, 24564)
+    solution = solve(Situation(Start(shape, Settings(context=10**9), card, 15.28, "0.5.15")))
+
+    assert Outcome.CUT == solution.outcome
+    assert ["shorter-context"] == names(solution)
+    assert solution.context is not None
+    assert solution.why is not None
+    assert f"{solution.context:,}" in solution.why.en
+    assert f"{solution.context:,}" in solution.why.zh
+    shorter = solve(Situation(Start(shape, Settings(context=solution.context), card, 15.28, "0.5.15")))
+    assert Outcome.IMPOSSIBLE != shorter.outcome
+    assert shorter.context is None
+    weights = solve(Situation(Start(shape, Settings(context=10**9), card, 23.0, "0.5.15")))
+    assert (Outcome.IMPOSSIBLE, None) == (weights.outcome, weights.context)
+
+
 def names(solution: Solution) -> list[str]:
     return [cut.id for cut in solution.cuts]
 
@@ -127,6 +144,21 @@ def test_pools_without_room_are_given_a_larger_share(log: str, rule: str, low: f
     assert low == found.interval.low
     assert (found.fraction or 0) > found.now.fraction
     assert found.prediction.failure is None
+
+
+@pytest.mark.parametrize(
+    ("log", "rule"),
+    [
+        ("article27-mfs-0.80", "SGL401"),
+        ("article27-w19.28-mfs-0.88", "SGL402"),
+        ("skel27-mfs-0.80", "SGL402"),
+        ("skel27-default", "SGL402"),
+        ("weights-over-fraction", "SGL421"),
+    ],
+)
+def test_the_figures_of_one_log_and_the_whole_model_name_one_number(log: str, rule: str) -> None:
+    """A diagnosis knows the figures alone; it would confuse to be told another value by the plan."""
+    assert facts_of(log)["solver.fraction"].value == solved(log, rule).fraction
 
 
 @pytest.mark.parametrize("log", ["boot-dense", "boot-hybrid", "skel27-mfs-0.88", "skel35moe-mfs-0.92"])

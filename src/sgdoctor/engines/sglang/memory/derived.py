@@ -19,6 +19,7 @@ from sgdoctor.engines.sglang.memory.pools import (
     smallest_fraction,
     split_state,
 )
+from sgdoctor.patterns import lazy_pattern
 
 _ROUNDING_GIB: Final = 0.005
 """Printed sizes are rounded to 0.01 GiB."""
@@ -26,6 +27,10 @@ SPARE_GIB: Final = 1.0
 """What should stay free for working memory once the pools are made."""
 _USUAL_COSTS_GIB: Final = 0.6
 """Workspaces and graphs: the middle of what ``costs`` says of a card for workstations."""
+_PREFILL_GRAPHS_GIB: Final = 0.1
+_PREFILL_GRAPH_GIB: Final = 4 / 1024
+"""Prefill graphs, and each of them: the middle of what ``costs`` says."""
+_PREFILL: Final = lazy_pattern(r"prefill=PhaseConfig\(backend='(\w+)'[^()]*?\bbs=\[([\d, ]+)\]")
 _CHUNK_GIB: Final = 0.165 / 1024
 """For each token of a prefill chunk: the middle of what ``costs`` says of a model of unknown width."""
 _HIGHEST: Final = 0.96
@@ -201,7 +206,13 @@ def fraction_floor(kv_minimum: float | None, state_minimum: float | None, *, hyb
     return max(kv_minimum, state_minimum or 0.0)
 
 
-def fitting_fraction(known: Figures, floor: float | None, chunk: Any) -> float | None:
+def prefill_graphs(config: Any) -> int:
+    """How many prefill graphs the arguments ask for, by the object that tells it from 0.5.14 on; 0 if it does not."""
+    found = _PREFILL.search(str(config or ""))
+    return 0 if found is None or found[1] == "disabled" else found[2].count(",") + 1
+
+
+def fitting_fraction(known: Figures, floor: float | None, chunk: Any, graphs: int = 0) -> float | None:
     """The fraction (hundredths) to be set where the one in force leaves no room for the pools.
 
     It leaves about 1 GiB beside what workspaces and graphs usually take. ``sgdoctor.fixes.memory`` computes the same
@@ -211,6 +222,7 @@ def fitting_fraction(known: Figures, floor: float | None, chunk: Any) -> float |
         known: figures of the log.
         floor: what ``fraction_floor`` gave.
         chunk: tokens of a prefill chunk, if known.
+        graphs: how many prefill graphs there will be.
 
     Returns:
         None where the fraction in force is not too small, or where the pools would need nearly the whole card.
@@ -218,7 +230,8 @@ def fitting_fraction(known: Figures, floor: float | None, chunk: Any) -> float |
     if floor is None or not known.pre or known.fraction is None or known.fraction >= floor:
         return None
     working = max(SPARE_GIB, chunk * _CHUNK_GIB if isinstance(chunk, int) else 0.0)
-    most = math.floor((1 - (working + _USUAL_COSTS_GIB) / known.pre) * 100 + 1e-9) / 100
+    costs = _USUAL_COSTS_GIB + (_PREFILL_GRAPHS_GIB + graphs * _PREFILL_GRAPH_GIB if graphs else 0.0)
+    most = math.floor((1 - (working + costs) / known.pre) * 100 + 1e-9) / 100
     found = max(floor, most)
     return round(found, 2) if found <= _HIGHEST else None
 

@@ -296,6 +296,59 @@ def test_history_of_journals(home: Path, capsys: pytest.CaptureFixture[str]) -> 
     ]
 
 
+def test_history_is_of_one_engine_and_mentions_the_others(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for engine, place in (("A", "unix:///a"), ("B", "unix:///b"), ("B", "unix:///b")):
+        begin(home, StepState.DONE, engine=engine, endpoint=place, command=("a",)).finish(
+            Outcome(Ending.DONE, container=ID)
+        )
+    assert 0 == main(["history", "sgl", "--lang", "en"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert 0 == main(["history", "sgl", "--format", "json"])
+    data = json.loads(capsys.readouterr().out)
+
+    # No engine answers: the one that was used last.
+    assert "Relaunches of a container of this name on other engines: 1 (unix:///a). DOCKER_HOST shows them." in text
+    assert (None, 1) == (data["engine"], data["elsewhere"])
+    assert [None, "done", "done"] == [one["ending"] for one in data["attempts"]]
+
+
+@pytest.mark.parametrize(
+    ("lang", "words"), [("en", "cannot be read (its first line is damaged)"), ("zh", "首行已损坏")]
+)
+def test_damaged_journal_is_told_and_kept(
+    home: Path, capsys: pytest.CaptureFixture[str], lang: str, words: str
+) -> None:
+    journal = begin(home, StepState.BEGUN)
+    data = b"x" + journal.path.read_bytes()[1:]
+    journal.path.write_bytes(data)
+    tell_open("sgl", lang)
+    told = capsys.readouterr().err
+    assert 2 == main(["relaunch", "sgl", "--set", "x=1", "--yes", "--lang", lang])
+    refused = capsys.readouterr().err
+    assert 2 == main(["history", "sgl", "--lang", lang])
+    history = capsys.readouterr().err
+
+    for text in (told, refused, history):
+        assert words in text
+        assert f"mv {journal.path} {journal.path}.damaged" in text
+    assert data == journal.path.read_bytes()
+
+
+def test_damaged_journal_that_had_ended_is_only_lacking(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal = begin(home, StepState.DONE)
+    journal.finish(Outcome(Ending.DONE, container=ID))
+    journal.path.write_bytes(b"x" + journal.path.read_bytes()[1:])
+    tell_open("sgl", "en")
+    silent = capsys.readouterr().err
+    begin(home, StepState.DONE).finish(Outcome(Ending.DONE, container=ID))
+    assert 0 == main(["history", "sgl", "--lang", "en"])
+    told = capsys.readouterr()
+
+    assert "" == silent
+    assert 1 == told.err.count("\n")
+    assert "Its relaunch had ended; only the history lacks it" in told.err
+
+
 # ---------------------------------------------------------------- the last line
 
 

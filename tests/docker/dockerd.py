@@ -140,7 +140,11 @@ def _enter_network(descriptor: int) -> None:
 def _hold_namespaces() -> subprocess.Popen[bytes]:
     # /run of its own: containerd keeps its shims' sockets in /run/containerd whatever its folders are
     # (containerd 1.6 runtime/v2/shim/util_unix.go), iptables its lock in /run/xtables.lock.
-    script = "mount -t tmpfs none /run && ip link set lo up && echo ready && exec sleep infinity"
+    # /etc/docker of its own: up to Docker 23 the id of the engine is made from a key there, and two would have the same.
+    script = (
+        "mkdir -p /etc/docker && mount -t tmpfs none /etc/docker && mount -t tmpfs none /run && ip link set lo up && "
+        "echo ready && exec sleep infinity"
+    )
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
         raise CannotStartError(f"not installed: {', '.join(missing)}")

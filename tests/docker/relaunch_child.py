@@ -48,7 +48,10 @@ def _relaunch(client: Client, document: Inspection, root: Path, watcher: Watcher
 
 
 def main(url: str, root: str, ballast: str) -> None:
-    """Relaunch with a state folder on a small disk, that is full at once or once the journal was begun."""
+    """Relaunch with a state folder on a small disk, that is full at once or once the journal was begun.
+
+    With ``fails`` it is the latter, and the new server never serves.
+    """
 
     def fill() -> None:
         with Path(root, "ballast").open("wb", buffering=0) as file:
@@ -61,8 +64,10 @@ def main(url: str, root: str, ballast: str) -> None:
     if ballast == "before":
         fill()
     with Client(Endpoint(url)) as client:
-        outcome = _relaunch(client, container_document(client, NAME), Path(root), at("create begun", fill))
+        document, fails = container_document(client, NAME), ballast == "fails"
+        outcome = _relaunch(client, document, Path(root), at("create begun", fill), fails=fails)
     sys.stdout.write(f"{outcome.ending} {outcome.reason.en if outcome.reason else ''}\n")
+    sys.stdout.writelines(f"{note.en}\n" for note in outcome.notes)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,11 @@ class Stage:
     root: Path
     since: float = 0.0
 
+    @property
+    def engine(self) -> str:
+        """Id of the daemon."""
+        return str(self.client.info()["ID"])
+
     def serve(self, name: str = NAME, **options: Any) -> str:
         """Start a server; its id."""
         settings = {**QUICK, "restart_policy": POLICY, "volumes": ["/data"], **options}

@@ -134,7 +134,7 @@ def test_port_is_stolen_for_good(stage: Stage, thief: Callable[[], socket.socket
     stage.assert_back(old)
 
 
-@pytest.mark.parametrize("full", ["before", "meanwhile"])
+@pytest.mark.parametrize("full", ["before", "meanwhile", "fails"])
 def test_disk_is_full(stage: Stage, tmp_path: Path, full: str) -> None:
     old = stage.serve()
     began = stage.inspect()["State"]["StartedAt"]
@@ -158,6 +158,11 @@ def test_disk_is_full(stage: Stage, tmp_path: Path, full: str) -> None:
         assert "No space left on device. Nothing was touched." in done.stdout
         stage.assert_back(old)
         assert began == stage.inspect()["State"]["StartedAt"]
+    elif full == "fails":
+        ending, log, *more = done.stdout.splitlines()
+        assert ("back never ready", []) == (ending, more), done.stderr
+        assert f"The log of {NAME} could not be kept ({small}/spool: No space left on device)" in log
+        stage.assert_back(old)
     else:
         # The journal has its room.
         assert "done \n" == done.stdout
@@ -456,7 +461,7 @@ def test_command_that_is_not_there(stage: Stage) -> None:
 def test_second_process_is_told_who_is_at_work(stage: Stage) -> None:
     old = stage.serve()
 
-    with locked(NAME, stage.root):
+    with locked(NAME, stage.root, stage.engine):
         outcome = stage.relaunch()
 
     assert Ending.REFUSED is outcome.ending

@@ -1,5 +1,6 @@
 """The journal of a relaunch: on the disk as it goes, read again whatever was cut off."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -7,7 +8,15 @@ import pytest
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.relaunch.journal import Journal, journal_dir, journals, open_journals, read_journal, seconds_of
+from sgdoctor.relaunch.journal import (
+    Journal,
+    damaged_journals,
+    journal_dir,
+    journals,
+    open_journals,
+    read_journal,
+    seconds_of,
+)
 from sgdoctor.relaunch.model import Ending, Intent, Outcome, Progress, Purpose, Step, StepState, Way
 from sgdoctor.texts import Text
 
@@ -129,3 +138,81 @@ def test_place_is_the_state_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
     assert tmp_path / "sgdoctor" / "relaunch" == journal_dir()
+
+
+def test_end_behind_a_damaged_line_is_an_end(tmp_path: Path) -> None:
+    """What has ended must not be taken up again."""
+    journal = written(tmp_path)
+    journal.finish(Outcome(Ending.DONE, container="4" * 64))
+    lines = journal.path.read_bytes().split(b"\n")
+    lines[2] = lines[2][:9] + b"\xff\xfe" + lines[2][11:]
+    journal.path.write_bytes(b"\n".join(lines))
+
+    again = read_journal(journal.path)
+
+    assert again is not None
+    assert [BEGUN] == again.progress
+    assert again.outcome is not None
+    assert (Ending.DONE, "4" * 64) == (again.outcome.ending, again.outcome.container)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_damaged_first_line_is_told_by_its_file(tmp_path: Path, *, ended: bool) -> None:
+    journal = written(tmp_path)
+    if ended:
+        journal.finish(Outcome(Ending.DONE))
+    data = journal.path.read_bytes()
+    journal.path.write_bytes(b"{[" + data[2:])
+
+    [damaged] = damaged_journals("sgl", tmp_path)
+
+    assert (journal.path, ended) == (damaged.path, damaged.ended)
+    assert "its first line is damaged" == damaged.why.en
+    assert [] == journals(root=tmp_path)
+    assert [] == damaged_journals("sg", tmp_path)
+
+
+@pytest.mark.parametrize("data", [b"", bytes(4096), b'{"version":1,"ti', b'{"version":1,"ti' + bytes(4096)])
+def test_first_line_that_was_never_written(tmp_path: Path, data: bytes) -> None:
+    journal = written(tmp_path)
+    journal.path.write_bytes(data)
+
+    [damaged] = damaged_journals(root=tmp_path)
+
+    assert "its first line was never written" == damaged.why.en
+    assert not damaged.ended
+
+
+def test_journal_that_may_not_be_read_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path)
+
+    def refuse(_: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+
+    assert ["Permission denied"] == [one.why.en for one in damaged_journals("sgl", tmp_path)]
+
+
+def test_journals_of_one_engine_and_those_that_do_not_say(tmp_path: Path) -> None:
+    named, other, old = (
+        Journal.begin(Intent("sgl", engine=engine, old={"Id": engine or "9"}), tmp_path) for engine in ("A", "B", "")
+    )
+
+    assert {named.id, old.id} == {one.id for one in open_journals("sgl", tmp_path, "A")}
+    assert {other.id, old.id} == {one.id for one in journals("sgl", tmp_path, "B")}
+    assert 3 == len(journals("sgl", tmp_path))
+
+
+def test_record_without_engine_and_endpoint_is_read(tmp_path: Path) -> None:
+    journal = written(tmp_path)
+    first, _, rest = journal.path.read_bytes().partition(b"\n")
+    entry = json.loads(first)
+    del entry["intent"]["engine"], entry["intent"]["endpoint"]
+    journal.path.write_bytes(json.dumps(entry).encode() + b"\n" + rest)
+
+    again = read_journal(journal.path)
+
+    assert again is not None
+    assert ("", "") == (again.intent.engine, again.intent.endpoint)
+    assert again.intent.may_be_on("A")

@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.heal_screen import Screen
     from sgdoctor.cli.heal_ward import ContainerWard
     from sgdoctor.cli.main import complain
-    from sgdoctor.cli.open_relaunch import is_about, open_text
+    from sgdoctor.cli.open_relaunch import check_free, open_here, open_text
     from sgdoctor.cli.relaunch import misuse, rules_of
     from sgdoctor.containers.client import Client
     from sgdoctor.containers.endpoint import find_endpoint
@@ -49,7 +49,6 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.containers.spool import state_dir
     from sgdoctor.relaunch.heal.loop import heal
     from sgdoctor.relaunch.heal.model import Limits
-    from sgdoctor.relaunch.recovery import look_for_open
     from sgdoctor.relaunch.verified import VerifiedReadiness
     from sgdoctor.report.safe import printable
     from sgdoctor.watching.history import History
@@ -62,13 +61,14 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
         return complain(words(lang, "usage.deadline", given=printable(arguments.deadline)), lang)
     if problem := misuse(arguments, lang):
         return complain(problem, lang)
-    for unfinished in look_for_open():
-        if is_about(unfinished.journal, arguments.container):
-            return complain(printable(open_text(unfinished, lang)), lang)
     base = rules_of(arguments, lang)
     arguments.max_attempts = tries
     with Client(find_endpoint()) as client:
+        for unfinished in open_here(client, arguments.container, lang):
+            return complain(printable(open_text(unfinished, lang)), lang)
+        check_free(client, arguments.container)
         name = container_document(client, arguments.container).name
+        check_free(client, name)
         screen = Screen(arguments, name, lang)
         learned = History(state_dir() / "starts.jsonl")
         readiness = VerifiedReadiness(client.connections.endpoint, base, asks=arguments.verify, history=learned)

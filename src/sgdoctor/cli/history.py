@@ -31,21 +31,26 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.diagnose import print_json
     from sgdoctor.cli.history_rows import as_row_data, row_lines
     from sgdoctor.cli.main import complain
-    from sgdoctor.cli.open_relaunch import tell_open
+    from sgdoctor.cli.open_relaunch import elsewhere_text, tell_damaged, tell_open
     from sgdoctor.redaction import redactor, unredacted
-    from sgdoctor.relaunch.recovery import history
+    from sgdoctor.relaunch.journal import damaged_journals
+    from sgdoctor.relaunch.recovery import elsewhere, history
     from sgdoctor.report.canvas import Canvas, console_for
     from sgdoctor.report.safe import printable
 
     name = name_of(arguments.container)
-    attempts = history(name)
+    engine = _engine_of(name)
+    attempts, others = history(name, engine=engine), elsewhere(name, engine)
+    tell_damaged([one for one in damaged_journals(name) if one.ended or not attempts], lang)
     if not attempts:
-        return complain(printable(words(lang, "history.none", name=name)), lang)
+        parts = [words(lang, "history.none", name=name)]
+        parts += [elsewhere_text(others, lang, key="history.elsewhere")] if others else []
+        return complain(printable(" ".join(parts)), lang)
     tell_open(name, lang)
     hide = unredacted if arguments.no_redact else redactor()
     if arguments.format == "json":
         rows = [as_row_data(attempt, lang, hide) for attempt in attempts]
-        print_json({"schema": 1, "container": name, "attempts": rows})
+        print_json({"schema": 1, "container": name, "engine": engine, "elsewhere": len(others), "attempts": rows})
         return 0
     canvas = Canvas(console_for(sys.stdout), lang)
     held = attempts[0].command
@@ -58,8 +63,18 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
         if attempt.ending == "done" or attempt.way == "process":
             held = attempt.command
     canvas.blank()
+    if others:
+        canvas.whole(Styled(printable(elsewhere_text(others, lang, key="history.elsewhere")), style="dim"))
     canvas.whole(Styled(printable(_closing(name, attempts, lang)), style="bold"))
     return 0
+
+
+def _engine_of(name: str) -> str | None:
+    """Id of the engine in use; None where none answers, or only processes had the name."""
+    from sgdoctor.cli.open_relaunch import engine_in_use
+    from sgdoctor.relaunch.journal import journals
+
+    return engine_in_use() if any(journal.intent.engine for journal in journals(name)) else None
 
 
 def _closing(name: str, attempts: "Sequence[Attempt]", lang: str) -> str:

@@ -2,13 +2,15 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sgdoctor.messages import say
 
 if TYPE_CHECKING:
-    from sgdoctor.relaunch.journal import Journal
+    from sgdoctor.containers.client import Client
+    from sgdoctor.relaunch.journal import Damaged, Journal
     from sgdoctor.relaunch.recovery import Unfinished
 
 _ENDS = b'{"ending":'
@@ -24,12 +26,97 @@ def tell_open(target: str | None, lang: str) -> None:
     """
     if not _may_be_open():
         return
+    for unfinished in _told_about(engine_in_use(), target, lang):
+        _tell(open_text(unfinished, lang), lang)
+
+
+def open_here(client: "Client", target: str, lang: str) -> "list[Unfinished]":
+    """The relaunches of a container that have no end, the oldest first.
+
+    What is known of containers of the same name on other engines, and what cannot be read, is said on standard error.
+
+    Args:
+        client: of the engine.
+        target: name, id or service of the container.
+        lang: ``en`` or ``zh``.
+
+    Returns:
+        Those of this engine; of all where it does not answer.
+    """
+    if not _may_be_open():
+        return []
+    from sgdoctor.containers.transport import UnreachableError
+    from sgdoctor.relaunch.engine import Engine
+
+    engine = None
+    with suppress(UnreachableError):
+        engine = Engine(client).identity()
+    return _told_about(engine, target, lang)
+
+
+def _told_about(engine: str | None, target: str | None, lang: str) -> "list[Unfinished]":
+    from sgdoctor.relaunch.journal import damaged_journals
     from sgdoctor.relaunch.recovery import look_for_open
+
+    found = [one for one in look_for_open() if target is None or is_about(one.journal, target)]
+    here = [one for one in found if one.journal.intent.may_be_on(engine)]
+    if others := [one.journal for one in found if one not in here]:
+        _tell(elsewhere_text(others, lang, key="open_elsewhere"), lang)
+    tell_damaged([one for one in damaged_journals(target) if not one.ended], lang)
+    return here
+
+
+def check_free(client: "Client", *names: str) -> None:
+    """Whether nobody else is at work on a container, or was when it was cut off.
+
+    Args:
+        client: of the engine.
+        names: by which it may be known.
+
+    Raises:
+        UserError: somebody is; or the engine does not answer.
+    """
+    from sgdoctor.relaunch import claim
+    from sgdoctor.relaunch.engine import Engine
+
+    for name in dict.fromkeys(names):
+        claim.check_free(Engine(client), name)
+
+
+def engine_in_use() -> str | None:
+    """Id of the container engine that commands would talk to; None where none answers."""
+    from sgdoctor.containers.client import Client
+    from sgdoctor.containers.endpoint import find_endpoint
+    from sgdoctor.errors import UserError
+    from sgdoctor.relaunch.engine import Engine
+
+    with suppress(UserError), Client(find_endpoint()) as client:
+        return Engine(client).identity()
+    return None
+
+
+def tell_damaged(found: "Sequence[Damaged]", lang: str) -> None:
+    """One line on standard error for each journal that cannot be read."""
+    from sgdoctor.cli.relaunch_texts import words
+
+    for one in found:
+        key = "damaged.ended" if one.ended else "damaged"
+        _tell(words(lang, key, path=one.path, why=one.why.in_language(lang), id=one.path.stem), lang)
+
+
+def elsewhere_text(found: "Sequence[Journal]", lang: str, *, key: str) -> str:
+    """That there are journals of containers of a name on other engines, in one line."""
+    from sgdoctor.cli.relaunch_texts import words
+
+    unknown = words(lang, "place.unknown")
+    places = sorted({one.intent.endpoint or unknown for one in found})
+    return words(lang, key, name=found[-1].intent.container, count=len(found), places=", ".join(places))
+
+
+def _tell(text: str, lang: str) -> None:
     from sgdoctor.report.safe import printable
 
-    for unfinished in look_for_open():
-        if target is None or is_about(unfinished.journal, target):
-            sys.stderr.write(say(lang, "error", text=printable(open_text(unfinished, lang))) + "\n")
+    sys.stderr.write(say(lang, "error", text=printable(text)) + "\n")
 
 
 def open_text(unfinished: "Unfinished", lang: str) -> str:

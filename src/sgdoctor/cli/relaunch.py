@@ -98,16 +98,16 @@ def _misuse(arguments: argparse.Namespace, lang: str) -> str:
 
 def _relaunch(client: "Client", base: "RuleBase", arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.main import complain
-    from sgdoctor.cli.open_relaunch import is_about, open_text
+    from sgdoctor.cli.open_relaunch import check_free, open_here, open_text
     from sgdoctor.cli.relaunch_proposal import propose
     from sgdoctor.cli.relaunch_show import Show
-    from sgdoctor.relaunch.recovery import look_for_open
     from sgdoctor.report.safe import printable
 
-    for unfinished in look_for_open():
-        if is_about(unfinished.journal, arguments.container):
-            return complain(printable(open_text(unfinished, lang)), lang)
+    for unfinished in open_here(client, arguments.container, lang):
+        return complain(printable(open_text(unfinished, lang)), lang)
+    check_free(client, arguments.container)
     proposal = propose(client, arguments.container, base, arguments)
+    check_free(client, proposal.container)
     show = Show(arguments, lang)
     show.proposal(proposal)
     if proposal.refused is not None:
@@ -149,17 +149,21 @@ def _carried_out(client: "Client", proposal: "Proposal", base: "RuleBase", show:
 
 
 def _resume(client: "Client", base: "RuleBase", arguments: argparse.Namespace, lang: str) -> int:
+    from contextlib import suppress
     from functools import partial
 
     from sgdoctor.cli.main import complain
-    from sgdoctor.cli.open_relaunch import is_about, open_text, step_reached
+    from sgdoctor.cli.open_relaunch import check_free, open_here, open_text, step_reached
     from sgdoctor.cli.relaunch_run import Errand
     from sgdoctor.cli.relaunch_show import Show
-    from sgdoctor.relaunch.recovery import look_for_open, resume
+    from sgdoctor.containers.transport import UnreachableError
+    from sgdoctor.relaunch.recovery import resume
     from sgdoctor.report.safe import printable
 
-    found = [one for one in look_for_open() if is_about(one.journal, arguments.container)]
+    found = open_here(client, arguments.container, lang)
     if not found:
+        with suppress(UnreachableError):
+            check_free(client, arguments.container)
         return complain(printable(words(lang, "none_open", name=arguments.container)), lang)
     unfinished = found[-1]
     if unfinished.holder is not None:

@@ -17,6 +17,7 @@ from sgdoctor.errors import UserError
 from sgdoctor.redaction import Redactor, unredacted
 from sgdoctor.relaunch.model import Ending, Outcome, Patience, Readiness, Watcher
 from sgdoctor.relaunch.readiness import EngineReadiness
+from sgdoctor.relaunch.unawaited import Unawaited
 from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.safe import printable
 from sgdoctor.report.text import Options, print_verdict
@@ -49,12 +50,14 @@ class Errand:
         act: does it.
         done: the last line where the server serves; ``{name}`` and ``{time}`` are filled in.
         undone: whether going back is what was asked for, so that it is a success.
+        awaited: whether the server has to serve; a launch that failed before is put back as it was.
     """
 
     container: str
     act: Act
     done: str
     undone: bool = False
+    awaited: bool = True
 
 
 def agreed(name: str, lang: str, *, yes: bool, stops: bool) -> bool:
@@ -104,9 +107,10 @@ def carry_out(
     Returns:
         The exit code, what came of it, and the seconds that it took.
     """
-    readiness = EngineReadiness(
-        client.connections.endpoint, base, limit=limit, history=History(state_dir() / "starts.jsonl")
-    )
+    readiness: Readiness = Unawaited()
+    if errand.awaited:
+        history = History(state_dir() / "starts.jsonl")
+        readiness = EngineReadiness(client.connections.endpoint, base, limit=limit, history=history)
     lines = StepLines(console, lang, hide)
     with Interrupts(readiness, errand.container, lang) as interrupts:
         try:

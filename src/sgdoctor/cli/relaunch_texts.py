@@ -218,8 +218,8 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "unfinished.before": ("the beginning", "开始"),
     "open_elsewhere": (
         (
-            "a relaunch of {name} on another container engine ({places}) has no end; that is none of this one. For that "
-            "one: set DOCKER_HOST."
+            "a relaunch of {name} on another container engine ({places}) has no end; that is none of this one. For "
+            "that one: set DOCKER_HOST."
         ),
         "{name} 在另一个容器引擎（{places}）上的重启尚未结束，与当前引擎无关。若要处理，请设置 DOCKER_HOST。",
     ),
@@ -267,8 +267,8 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     # History
     "history.none": ("{name}: no relaunch of this container is known here.", "{name}：这里没有该容器的重启记录。"),
     "history.elsewhere": (
-        "A container of this name has {count} relaunches on other engines: {places}; DOCKER_HOST shows them.",
-        "其他容器引擎上的同名容器有 {count} 次重启：{places}；设置 DOCKER_HOST 即可查看。",
+        "Relaunches of a container of this name on other engines: {count} ({places}). DOCKER_HOST shows them.",
+        "其他容器引擎上同名容器的重启：{count} 次（{places}）。设置 DOCKER_HOST 即可查看。",
     ),
     "history.original": ("as it was before the first relaunch", "第一次重启之前的启动"),
     "history.current": ("now", "当前"),

@@ -30,12 +30,11 @@ def configure(parser: "Parser") -> None:
 def run(arguments: argparse.Namespace, lang: str) -> int:
     """Shows which launch it goes back to, asks, does it, and says what came of it."""
     from sgdoctor.cli.main import complain
-    from sgdoctor.cli.open_relaunch import is_about, open_text
+    from sgdoctor.cli.open_relaunch import check_free, open_here, open_text
     from sgdoctor.cli.relaunch import misuse, rules_of
     from sgdoctor.cli.relaunch_show import Show
     from sgdoctor.containers.client import Client
     from sgdoctor.containers.endpoint import find_endpoint
-    from sgdoctor.relaunch.recovery import look_for_open
     from sgdoctor.report.safe import printable
 
     if problem := misuse(arguments, lang):
@@ -43,14 +42,15 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     to = _to(arguments.to)
     if to is None:
         return complain(words(lang, "usage.to", given=printable(arguments.to)), lang)
-    found = [one for one in look_for_open() if is_about(one.journal, arguments.container)]
-    if found and found[-1].holder is not None:
-        return complain(printable(open_text(found[-1], lang)), lang)
     base = rules_of(arguments, lang)
     with Client(find_endpoint()) as client:
+        found = open_here(client, arguments.container, lang)
+        if found and found[-1].holder is not None:
+            return complain(printable(open_text(found[-1], lang)), lang)
         show = Show(arguments, lang)
         if found:
             return _undo(client, found[-1], base, show)
+        check_free(client, arguments.container)
         return _go_back(client, arguments.container, to, base=base, show=show)
 
 
@@ -85,7 +85,9 @@ def _go_back(client: "Client", given: str, to: "To", *, base: "RuleBase", show: 
 
     from rich.text import Text as Styled
 
+    from sgdoctor.cli.failed_before import failed_before
     from sgdoctor.cli.history_rows import command_diff
+    from sgdoctor.cli.open_relaunch import check_free
     from sgdoctor.cli.relaunch_run import Errand
     from sgdoctor.containers.find import find
     from sgdoctor.relaunch.engine import Engine
@@ -95,6 +97,7 @@ def _go_back(client: "Client", given: str, to: "To", *, base: "RuleBase", show: 
 
     lang, look = show.lang, find(client, given)
     name = look.container.name
+    check_free(client, name)
     current, wanted = wanted_launch(name, to, engine=Engine(client).identity())
     diff = command_diff(hidden_words(current.command, show.hide), hidden_words(wanted.command, show.hide))
     lines = diff or [Styled(words(lang, "rollback.same"))]
@@ -103,13 +106,19 @@ def _go_back(client: "Client", given: str, to: "To", *, base: "RuleBase", show: 
     else:
         kept = bool(wanted.container) and client.inspect(wanted.container) is not None
         lines.append(Styled(words(lang, "rollback.kept" if kept else "rollback.anew")))
+    failed = failed_before(client, wanted, base)
+    if failed is not None:
+        lines.append(Styled(words(lang, "rollback.failed", title=failed.in_language(lang))))
     show.heading(
         words(lang, "rollback.head", number=wanted.number, name=name),
         lines,
         container={"name": name, "id": look.container.id, "runs": look.running},
         to=wanted.number,
+        failed_before=failed.in_language(lang) if failed is not None else None,
     )
     if not show.agreed(name, stops=look.running):
         return show.closed(2, words(lang, "not_agreed", name=name))
-    done = words(lang, "done.rollback", name="{name}", number=wanted.number, time="{time}")
-    return show.carry_out(client, Errand(name, partial(rollback, client, name, to), done), base)[0]
+    key = "done.rollback" if failed is None else "done.failed_before"
+    done = words(lang, key, name="{name}", number=wanted.number, time="{time}")
+    errand = Errand(name, partial(rollback, client, name, to), done, awaited=failed is None)
+    return show.carry_out(client, errand, base)[0]

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sgdoctor.cli.failed_before import failed_before
 from sgdoctor.cli.fix import IN_PLACE, write_answer
 from sgdoctor.cli.fix_answer import shown_path
 from sgdoctor.cli.history_rows import command_diff
-from sgdoctor.cli.open_relaunch import is_about, open_text, step_reached
+from sgdoctor.cli.open_relaunch import check_free, is_about, open_text, step_reached
 from sgdoctor.cli.relaunch_proposal import Proposal, expected_start, lost_paths, proposal_of
 from sgdoctor.cli.relaunch_sheet import not_carried, start_words
 from sgdoctor.cli.relaunch_texts import words
@@ -20,16 +21,16 @@ from sgdoctor.cli.watch_texts import told
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.containers.launches import container_document
-from sgdoctor.containers.once import open_container
-from sgdoctor.diagnosis.model import State, Verdict
+from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.diagnosis.pipeline import diagnose
 from sgdoctor.diagnosis.telling import telling
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Answer
 from sgdoctor.launch.inspection import Inspection
 from sgdoctor.redaction import Redactor, redactor, unredacted
+from sgdoctor.relaunch.engine import Engine
 from sgdoctor.relaunch.launching import left_behind, refusal
-from sgdoctor.relaunch.model import Attempt, Way
+from sgdoctor.relaunch.model import Way
 from sgdoctor.relaunch.recovery import Unfinished, look_for_open, wanted_launch
 from sgdoctor.report.plan_redact import hidden_words, plan_redactor
 from sgdoctor.targets import AsDockerRun, Target, open_target
@@ -168,11 +169,18 @@ class ContainerDoctor:
     def _open(self) -> Unfinished | None:
         name = self.container
         found = [one for one in look_for_open() if name and is_about(one.journal, name)]
+        if found:
+            engine = None
+            with suppress(UserError), Client(self._endpoint) as client:
+                engine = Engine(client).identity()
+            found = [one for one in found if one.journal.intent.may_be_on(engine)]
         return found[-1] if found else None
 
     def _none_open(self) -> None:
         if (text := self.unfinished()) is not None:
             raise error_of(text)
+        with Client(self._endpoint) as client:
+            check_free(client, self._named())
 
     def relaunch(self, draft: Draft) -> Errand:
         """See ``Doctor``."""
@@ -203,21 +211,21 @@ class ContainerDoctor:
             return self._of_unfinished(unfinished, undoes=True)
         name = self._named()
         hide = self._hide
-        current, wanted = wanted_launch(name, _BACK)
         with Client(self._endpoint) as client:
+            check_free(client, name)
+            current, wanted = wanted_launch(name, _BACK, engine=Engine(client).identity())
             inspection = container_document(client, name)
             kept = bool(wanted.container) and client.inspect(wanted.container) is not None
+            failed = failed_before(client, wanted, self._base)
         identity = str(inspection.data["Id"])
         rows = command_diff(hidden_words(current.command, hide), hidden_words(wanted.command, hide))
         way = "compose" if wanted.way is Way.COMPOSE else "kept" if kept else "anew"
-        verdict = self._ended_as(wanted) if kept else None
-        errand = Returning(self._endpoint, self._base, name, wanted.number, failed=verdict is not None)
+        errand = Returning(self._endpoint, self._base, name, wanted.number, failed=failed is not None)
         lines = [_both(lambda lang: words(lang, f"rollback.{way}"))]
         if not rows:
             lines.append(_said("rollback.same"))
-        if verdict is not None:
-            title = verdict.diagnoses[0].title if verdict.diagnoses else verdict.summary
-            lines.append(_both(lambda lang: told("rollback.failed", title=_sentence(title, lang)).in_language(lang)))
+        if failed is not None:
+            lines.append(_both(lambda lang: words(lang, "rollback.failed", title=failed.in_language(lang))))
         return Errand(
             "rollback",
             name,
@@ -230,13 +238,6 @@ class ContainerDoctor:
             stops=(inspection.data.get("State") or {}).get("Status") in _RUNS,
             hide=hide,
         )
-
-    def _ended_as(self, attempt: Attempt) -> Verdict | None:
-        """The verdict on a launch that failed; None if it served, or nobody knows."""
-        with suppress(UserError), open_container(attempt.container, self._endpoint) as log:
-            verdict = telling(diagnose(log, self._base, all_attempts=True))
-            return verdict if verdict is not None and verdict.state is State.FAILED else None
-        return None
 
     def resume(self) -> Errand:
         """See ``Doctor``."""
@@ -342,11 +343,6 @@ def _losses(lost: Iterable[Text]) -> Iterator[Text]:
 def _way_back(proposal: Proposal) -> tuple[Text, ...]:
     kept = not proposal.through_compose and not proposal.removes_itself
     return (_said("way_back", name=proposal.container),) if kept else ()
-
-
-def _sentence(text: Text, lang: str) -> str:
-    words_of = text.in_language(lang).rstrip(" .。")
-    return f"{words_of}。" if lang == "zh" else f"{words_of}."
 
 
 def _said(key: str, **values: object) -> Text:

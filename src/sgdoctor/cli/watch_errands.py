@@ -2,7 +2,6 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,15 +10,15 @@ from sgdoctor.cli.relaunch_proposal import Proposal
 from sgdoctor.cli.relaunch_run import Act, Errand, closing, code_of, is_running
 from sgdoctor.cli.relaunch_steps import Interrupts
 from sgdoctor.cli.relaunch_texts import words
-from sgdoctor.cli.watch_texts import told
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.containers.spool import state_dir
 from sgdoctor.relaunch.journal import Journal
 from sgdoctor.relaunch.launching import relaunch
-from sgdoctor.relaunch.model import Ending, Outcome, Patience, Readiness, Ready, Watcher
+from sgdoctor.relaunch.model import Ending, Outcome, Patience, Readiness, Watcher
 from sgdoctor.relaunch.readiness import EngineReadiness
 from sgdoctor.relaunch.recovery import resume, rollback
+from sgdoctor.relaunch.unawaited import Unawaited
 from sgdoctor.texts import Text
 from sgdoctor.tui.doctor import Ended, Told
 from sgdoctor.watching.history import History
@@ -129,18 +128,6 @@ class Relaunching(Trip):
         return words(lang, "done", name="{name}", time="{time}")
 
 
-class Unawaited:
-    """Takes a server that never served for one that is back once it was started; see ``Readiness``."""
-
-    def wait(self, container: str, on_note: Callable[[Text], None]) -> Ready:
-        """See ``Readiness.wait``."""
-        del container, on_note
-        return Ready(note=told("unawaited"), lives=False)
-
-    def cancel(self) -> None:
-        """See ``Readiness.cancel``: nothing is waited for."""
-
-
 class Returning(Trip):
     """The way back to an earlier launch, or of a relaunch that was cut off.
 
@@ -169,9 +156,8 @@ class Returning(Trip):
     def _done(self, lang: str) -> str:
         if self._number is None:
             return words(lang, "done", name="{name}", time="{time}")
-        if self._failed:
-            return told("back", name="{name}", number=self._number).in_language(lang)
-        return words(lang, "done.rollback", name="{name}", number=self._number, time="{time}")
+        key = "done.failed_before" if self._failed else "done.rollback"
+        return words(lang, key, name="{name}", number=self._number, time="{time}")
 
 
 class Resuming(Trip):

@@ -13,18 +13,6 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "not_yet": ("Nothing is known of the launch yet.", "目前还不了解这个启动配置。"),
     "relaunch": ("Relaunch {name} ({id})?", "重启 {name}（{id}）？"),
     "rollback": ("Go back to launch {number} of {name} ({id})?", "将 {name}（{id}）恢复到第 {number} 次启动？"),
-    "rollback.failed": (
-        "That launch failed: {title} It is put back and started, and not waited for.",
-        "那次启动失败过：{title}将恢复并启动它，但不等待就绪。",
-    ),
-    "unawaited": (
-        "It failed before, so nobody waits for it to serve.",
-        "它之前失败过，因此不等待其就绪。",
-    ),
-    "back": (
-        "{name} is at launch {number} again, which failed before.",
-        "{name} 已恢复到第 {number} 次启动，它之前失败过。",
-    ),
     "lost": ("Lost: {what}", "丢失：{what}"),
     "undo": (
         "Undo the relaunch of {name} that was cut off at: {step}?",

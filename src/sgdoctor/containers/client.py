@@ -134,6 +134,10 @@ class Client:
         """All that the engine says of an image by name or id; None if there is none; raises as ``inspect``."""
         return self._data(f"/images/{name}/json")
 
+    def volume_data(self, name: str) -> dict[str, Any] | None:
+        """All that the engine says of a volume; None if there is none; raises as ``inspect``."""
+        return self._data(f"/volumes/{name}")
+
     def info(self) -> dict[str, Any]:
         """What the engine says of itself and its machine; raises as ``inspect``."""
         data: dict[str, Any] = self._json("/info")

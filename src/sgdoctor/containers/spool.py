@@ -78,11 +78,13 @@ class Spool:
             in memory.
         generation: changes whenever bytes of ``path`` may stand at other offsets than before: a new start, a
             dropped middle, the move to memory.
+        problem: why the current start cannot be kept on disk; empty if it can.
     """
 
     def __init__(self, root: Path | None = None, limits: Limits | None = None) -> None:
         self.path: Path | None = None
         self.generation = 0
+        self.problem = ""
         self._root = (state_dir() if root is None else root) / "spool"
         self._limits = limits or Limits()
         self._file: IO[bytes] | None = None
@@ -108,6 +110,7 @@ class Spool:
         except OSError as error:
             if self._in_memory:
                 raise
+            self.problem = f"{self._root}: {error.strerror or error}"
             self._to_memory(record.data if isinstance(record, LogChunk) else b"")
             return Text(
                 f"The log cannot be kept in {self._root}: {error.strerror}. It is followed all the same, in memory.",
@@ -135,6 +138,7 @@ class Spool:
         self.generation += 1
         self._size = 0
         self._in_memory = False
+        self.problem = ""
         self._older = None
         self._meta = {
             "container": asdict(record.container),

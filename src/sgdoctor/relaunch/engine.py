@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from sgdoctor.containers.client import ANSWER_SECONDS, Client, RefusedError, reason_of
 from sgdoctor.containers.transport import Stream, target_of, unreachable
+from sgdoctor.launch.inspection.reading import mapping
 
 LABEL: Final = "sgdoctor.relaunch"
 """Label of the containers that a relaunch made: id of its journal."""
@@ -18,6 +19,7 @@ _SLOW_SECONDS: Final = 180.0
 _NOT_MODIFIED: Final = 304
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
+_RUNNING: Final = frozenset({"running", "restarting", "paused"})
 
 
 class Engine:
@@ -83,6 +85,24 @@ class Engine:
     def discard(self, container: str) -> None:
         """Remove a container that does not run, and none of its volumes; nothing if there is none."""
         self._delete(container, {})
+
+    def make_volume(self, name: str, labels: Mapping[str, str]) -> Mapping[str, Any]:
+        """Make a volume, unless there is one of this name; the labels of the one that is there then."""
+        made = self._json("POST", "/volumes/create", None, {"Name": name, "Labels": labels}, seconds=_SLOW_SECONDS)
+        return made.get("Labels") or {}
+
+    def volumes(self, label: str) -> list[dict[str, Any]]:
+        """The volumes with a label, such as ``key=value``."""
+        query = {"filters": json.dumps({"label": [label]})}
+        return list(self._json("GET", "/volumes", query).get("Volumes") or ())
+
+    def remove_volume(self, name: str) -> None:
+        """Remove a volume; nothing if there is none."""
+        try:
+            self._call("DELETE", f"/volumes/{name}", None, seconds=_SLOW_SECONDS)
+        except RefusedError as error:
+            if error.status != _NOT_FOUND:
+                raise
 
     def changes(self, container: str) -> list[str]:
         """Paths in the container that are not as in its image: what a new container does not have."""
@@ -156,3 +176,13 @@ class Engine:
             raise RefusedError(stream.status, reason_of(stream.read_all(ANSWER_SECONDS), stream.status))
         finally:
             stream.close()
+
+
+def name_of(data: Mapping[str, Any]) -> str:
+    """Name of a container, by its inspection."""
+    return str(data.get("Name") or "").lstrip("/")
+
+
+def runs(data: Mapping[str, Any]) -> bool:
+    """Whether a container runs or is about to, by its inspection."""
+    return str(mapping(data.get("State")).get("Status") or "") in _RUNNING

@@ -27,6 +27,9 @@ _VERSION: Final = 1
 # middle must not take the way back away.
 _RESERVED: Final = 64 << 10
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]")
+_MALFORMED: Final = (ValueError, LookupError, TypeError, AttributeError)
+_DAMAGED_FIRST: Final = Text("its first line is damaged", "首行已损坏")
+_UNWRITTEN_FIRST: Final = Text("its first line was never written", "首行没有写入")
 
 
 def journal_dir(root: Path | None = None) -> Path:
@@ -71,8 +74,7 @@ class Journal:
         """
         folder = journal_dir(root)
         began = datetime.now(UTC)
-        name = _UNSAFE.sub("_", intent.container)[:64]
-        path = folder / f"{began:%Y%m%dT%H%M%S}-{name}-{secrets.token_hex(3)}.jsonl"
+        path = folder / f"{began:%Y%m%dT%H%M%S}-{_safe_name(intent.container)}-{secrets.token_hex(3)}.jsonl"
         journal = cls(path, began, intent)
         line = _line({"version": _VERSION, "time": began.isoformat(), "intent": asdict(intent)})
         try:
@@ -149,44 +151,93 @@ class Journal:
 def read_journal(path: Path) -> Journal | None:
     """A journal from its file; None if its first line is not whole: then nothing was touched.
 
-    A line that the machine did not get to finish, and whatever stands behind it, is left out.
+    A line that the machine did not get to finish, and whatever stands behind it, is left out, except an end: what has
+    ended is not to be taken up again.
     """
+    found = _parsed(path)
+    return found if isinstance(found, Journal) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A journal that is there, and cannot be read.
+
+    Attributes:
+        path: of the file.
+        why: what is wrong with it.
+        ended: whether its relaunch had an end, by its last line.
+    """
+
+    path: Path
+    why: Text
+    ended: bool = False
+
+    def is_about(self, container: str) -> bool:
+        """Whether its name says that it is about the container of this name."""
+        return self.path.stem.partition("-")[2].rpartition("-")[0] == _safe_name(container)
+
+
+def damaged_journals(container: str | None = None, root: Path | None = None) -> list[Damaged]:
+    """Those that cannot be read, the oldest first; arguments as of ``journals``."""
+    found = [_parsed(path) for path in sorted(journal_dir(root).glob("*.jsonl"))]
+    damaged = [one for one in found if isinstance(one, Damaged)]
+    return [one for one in damaged if container is None or one.is_about(container)]
+
+
+def _parsed(path: Path) -> Journal | Damaged | None:
+    """A journal, or why it is none; None where there is no file."""
     try:
         data = path.read_bytes()
-    except OSError:
+    except FileNotFoundError:
         return None
-    journal: Journal | None = None
-    size = 0
-    for line in data.split(b"\n")[:-1]:
+    except OSError as error:
+        reason = error.strerror or str(error)
+        return Damaged(path, Text(reason, reason))
+    first, *lines = data.split(b"\n")
+    try:
+        entry = json.loads(first) if lines else {}
+        journal = Journal(path, datetime.fromisoformat(entry["time"]), _intent(entry["intent"]))
+    except _MALFORMED:
+        whole = bool(lines) and bool(first.strip(b"\0"))
+        return Damaged(path, _DAMAGED_FIRST if whole else _UNWRITTEN_FIRST, any(map(_ending_of, lines)))
+    size = len(first) + 1
+    for number, line in enumerate(lines[:-1]):
         try:
-            entry = json.loads(line)
-            if journal is None:
-                journal = Journal(path, datetime.fromisoformat(entry["time"]), _intent(entry["intent"]))
-            else:
-                _take(journal, entry)
-        except (ValueError, LookupError, TypeError, AttributeError):
+            _take(journal, json.loads(line))
+        except _MALFORMED:
+            if end := next(filter(None, map(_ending_of, lines[number:])), None):
+                _take(journal, end)
             break
         size += len(line) + 1
-    if journal is not None:
-        journal._size = size  # noqa: SLF001 - its own module
+    journal._size = size  # noqa: SLF001 - its own module
     return journal
 
 
-def journals(container: str | None = None, root: Path | None = None) -> list[Journal]:
+def _ending_of(line: bytes) -> dict[str, Any] | None:
+    """The line of an end; None if it is another one, or none."""
+    with suppress(ValueError):
+        entry = json.loads(line)
+        if isinstance(entry, dict) and {"ending", "time", "container", "reason", "log"} <= entry.keys():
+            return entry
+    return None
+
+
+def journals(container: str | None = None, root: Path | None = None, engine: str | None = None) -> list[Journal]:
     """The journals that are there, the oldest first.
 
     Args:
         container: only those of the container of this name.
         root: stands for the state folder of sgdoctor.
+        engine: only those of the engine of this id, and those that do not say of which; None for all.
     """
     found = [read_journal(path) for path in sorted(journal_dir(root).glob("*.jsonl"))]
     kept = [one for one in found if one is not None and container in (None, one.intent.container)]
-    return sorted(kept, key=lambda one: one.began)
+    return sorted((one for one in kept if one.intent.may_be_on(engine)), key=lambda one: one.began)
 
 
-def open_journals(container: str | None = None, root: Path | None = None) -> list[Journal]:
+def open_journals(container: str | None = None, root: Path | None = None, engine: str | None = None) -> list[Journal]:
     """Those of ``journals`` that have no end: of relaunches that go on at this moment, or were cut off."""
-    return [one for one in journals(container, root) if one.outcome is None]
+    return [one for one in journals(container, root, engine) if one.outcome is None]
 
 
 def seconds_of(journal: Journal) -> dict[Step, float]:
@@ -199,6 +250,10 @@ def seconds_of(journal: Journal) -> dict[Step, float]:
         elif entry.step in begun:
             found[entry.step] = (entry.time - begun[entry.step]).total_seconds()
     return found
+
+
+def _safe_name(container: str) -> str:
+    return _UNSAFE.sub("_", container)[:64]
 
 
 def _create(path: Path, line: bytes) -> None:

@@ -14,6 +14,7 @@ from sgdoctor.launch.inspection import CreateBody, Inspection
 from sgdoctor.launch.inspection.reading import mapping
 from sgdoctor.launch.model import FlagTable
 from sgdoctor.relaunch import texts
+from sgdoctor.relaunch.claim import check_free
 from sgdoctor.relaunch.compare import losses, same_settings
 from sgdoctor.relaunch.compose import ComposeService, Edition, open_service, relaunch_service
 from sgdoctor.relaunch.engine import NO_POLICY, Engine
@@ -212,26 +213,30 @@ def replace_container(
     """
     engine = Engine(client)
     try:
-        with locked(document.name, root):
-            intent = _intent(engine, document, made, adopt, root)
+        identity = engine.identity()
+        with locked(document.name, root, identity):
+            intent = _intent(engine, document, made, adopt=adopt, identity=identity, root=root)
             journal = Journal.begin(replace(intent, purpose=purpose, changes=changes, command=command), root)
             return Transaction(
                 engine, journal, readiness=readiness, patience=patience, watcher=watcher, root=root
-            ).forward()
+            ).begin()
     except UserError as error:
         return Outcome(Ending.REFUSED, reason=error.message)
 
 
-def _intent(engine: Engine, document: Inspection, made: CreateBody, adopt: str, root: Path | None) -> Intent:
+def _intent(
+    engine: Engine, document: Inspection, made: CreateBody, *, adopt: str, identity: str, root: Path | None
+) -> Intent:
     """What is about to be done, once everything that can be known before was found in order.
 
     Raises:
         UserError: something was not.
     """
     name = document.name
-    unfinished = open_journals(name, root)
+    unfinished = open_journals(name, root, identity)
     if unfinished:
         raise _refuse(texts.cut_off(name, unfinished[-1].id))
+    check_free(engine, name)
     old = engine.inspect(str(document.data["Id"]))
     if old is None:
         raise _refuse(texts.old_gone(name))
@@ -249,7 +254,8 @@ def _intent(engine: Engine, document: Inspection, made: CreateBody, adopt: str, 
     host = mapping(made.body.get("HostConfig"))
     return Intent(
         container=name,
-        engine=engine.identity(),
+        engine=identity,
+        endpoint=engine.client.connections.endpoint.url,
         old=old,
         image=str(old.get("Image") or ""),
         ran=mapping(old.get("State")).get("Status") in ("running", "restarting"),

@@ -34,19 +34,20 @@ class Holder:
 
 
 @contextmanager
-def locked(container: str, root: Path | None = None) -> Iterator[None]:
-    """No other process of this user touches the container for the length of a ``with`` block.
+def locked(container: str, root: Path | None = None, engine: str = "") -> Iterator[None]:
+    """No other process of this user touches the container for the length of a ``with`` block; see ``claim`` for others.
 
     The lock goes with the process that holds it, however that ends.
 
     Args:
         container: name.
         root: stands for the state folder of sgdoctor.
+        engine: id of the one that it is on, as another may have one of the same name; empty for a process.
 
     Raises:
         UserError: somebody else is at work on it, or the lock cannot be made.
     """
-    path = _path(container, root)
+    path = _path(container, root, engine)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -61,16 +62,16 @@ def locked(container: str, root: Path | None = None) -> Iterator[None]:
         # Who it is matters less than that it is: the disk may be full.
         with suppress(OSError):
             os.truncate(descriptor, 0)
-            os.pwrite(descriptor, json.dumps(asdict(_myself())).encode(), 0)
+            os.pwrite(descriptor, json.dumps(asdict(myself())).encode(), 0)
         yield
     finally:
         os.close(descriptor)
 
 
-def holder(container: str, root: Path | None = None) -> Holder | None:
-    """Who is at work on a container at this moment; None for nobody."""
+def holder(container: str, root: Path | None = None, engine: str = "") -> Holder | None:
+    """Who is at work on a container at this moment; None for nobody. Arguments as of ``locked``."""
     try:
-        descriptor = os.open(_path(container, root), os.O_RDWR)
+        descriptor = os.open(_path(container, root, engine), os.O_RDWR)
     except OSError:
         return None
     try:
@@ -79,8 +80,9 @@ def holder(container: str, root: Path | None = None) -> Holder | None:
         os.close(descriptor)
 
 
-def _path(container: str, root: Path | None) -> Path:
-    return journal_dir(root) / f"{_UNSAFE.sub('_', container)}.lock"
+def _path(container: str, root: Path | None, engine: str) -> Path:
+    of_engine = f"@{_UNSAFE.sub('_', engine)}" if engine else ""
+    return journal_dir(root) / f"{_UNSAFE.sub('_', container)}{of_engine}.lock"
 
 
 def _try(descriptor: int) -> bool:
@@ -97,7 +99,8 @@ def _read(descriptor: int) -> Holder:
     return Holder(0, "", "")
 
 
-def _myself() -> Holder:
+def myself() -> Holder:
+    """This process."""
     words = Path("/proc/self/cmdline").read_bytes().split(b"\0") if Path("/proc/self/cmdline").exists() else []
     # Others are shown it, and values of options may be secrets.
     told = takewhile(lambda word: not word.startswith(b"--"), words)

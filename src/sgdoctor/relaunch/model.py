@@ -131,7 +131,9 @@ class Intent:
         container: name.
         way: how it is carried out.
         purpose: why.
-        engine: id of the container engine (``/info``), so that the journal is not applied to another one.
+        engine: id of the container engine (``/info``), so that the journal is not applied to another one; empty in old
+            records and of processes.
+        endpoint: where that engine was reached, for people; empty in old records.
         old: inspection of the container that is to be replaced, as it was before anything was touched.
         image: id of the image that ``old`` runs.
         ran: whether ``old`` ran, or was about to.
@@ -154,6 +156,7 @@ class Intent:
     way: Way = Way.CONTAINER
     purpose: Purpose = Purpose.RELAUNCH
     engine: str = ""
+    endpoint: str = ""
     old: Mapping[str, Any] = field(default_factory=dict, repr=False)
     image: str = ""
     ran: bool = True
@@ -175,6 +178,10 @@ class Intent:
     def old_id(self) -> str:
         """Id of the container that is to be replaced."""
         return str(self.old.get("Id") or "")
+
+    def may_be_on(self, engine: str | None) -> bool:
+        """Whether it is about a container of this engine, or does not say of which; None is any."""
+        return engine is None or self.engine in ("", engine)
 
     @property
     def removes_itself(self) -> bool:

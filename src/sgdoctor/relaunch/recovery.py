@@ -51,7 +51,9 @@ class Unfinished:
     holder: Holder | None
 
 
-def look_for_open(container: str | None = None, root: Path | None = None) -> list[Unfinished]:
+def look_for_open(
+    container: str | None = None, root: Path | None = None, engine: str | None = None
+) -> list[Unfinished]:
     """The relaunches that go on at this moment or were cut off, the oldest first. No engine is asked.
 
     Processes are not among them: they have no way back, and nothing is left of one that was cut off.
@@ -59,9 +61,10 @@ def look_for_open(container: str | None = None, root: Path | None = None) -> lis
     Args:
         container: only those of the container of this name.
         root: stands for the state folder of sgdoctor.
+        engine: only those of the engine of this id, and those that do not say of which; None for all.
     """
-    found = [one for one in open_journals(container, root) if one.intent.way is not Way.PROCESS]
-    return [Unfinished(one, holder(one.intent.container, root)) for one in found]
+    found = [one for one in open_journals(container, root, engine) if one.intent.way is not Way.PROCESS]
+    return [Unfinished(one, holder(one.intent.container, root, one.intent.engine)) for one in found]
 
 
 def resume(
@@ -122,7 +125,9 @@ def rollback(
         UserError: there is no such launch, or the engine does not answer.
     """
     patience = patience or Patience()
-    unfinished = look_for_open(container, root)
+    engine = Engine(client)
+    identity = engine.identity()
+    unfinished = look_for_open(container, root, identity)
     if unfinished:
         return _take_up(
             client,
@@ -134,14 +139,13 @@ def rollback(
             root=root,
         )
     document = container_document(client, container)
-    engine = Engine(client)
-    current, wanted = _wanted(document.name, to, root, engine.identity())
+    current, wanted = _wanted(document.name, to, root, identity)
     _same_engine(engine, wanted.journal)
     if current.attempt.way is Way.COMPOSE:
         return return_service(
             client,
             document,
-            _edits_since(wanted, _launches(document.name, root, engine.identity())),
+            _edits_since(wanted, _launches(document.name, root, identity)),
             accept_drift=accept_drift,
             readiness=readiness,
             patience=patience,
@@ -165,7 +169,7 @@ def rollback(
     )
 
 
-def history(container: str, root: Path | None = None) -> tuple[Attempt, ...]:
+def history(container: str, root: Path | None = None, engine: str | None = None) -> tuple[Attempt, ...]:
     """The launches that a container has had through relaunches, the original first; empty if there were none.
 
     Launches that were refused before anything was touched are no attempts. After somebody made a new container of the
@@ -175,8 +179,23 @@ def history(container: str, root: Path | None = None) -> tuple[Attempt, ...]:
     Args:
         container: name.
         root: stands for the state folder of sgdoctor.
+        engine: id of the one that the container is on, as another may have one of the same name; None for the one that
+            it was relaunched on last.
     """
-    return tuple(one.attempt for one in _launches(container, root))
+    return tuple(one.attempt for one in _launches(container, root, engine))
+
+
+def elsewhere(container: str, engine: str | None, root: Path | None = None) -> list[Journal]:
+    """The journals of containers of this name on other engines, the oldest first.
+
+    Args:
+        container: name.
+        engine: id of the one that is meant; None as of ``history``.
+        root: stands for the state folder of sgdoctor.
+    """
+    found = journals(container, root)
+    engine = _engine_of_last(found) if engine is None else engine
+    return [one for one in found if not one.intent.may_be_on(engine)]
 
 
 def wanted_launch(
@@ -188,8 +207,7 @@ def wanted_launch(
         container: name.
         to: as of ``rollback``.
         root: stands for the state folder of sgdoctor.
-        engine: id of the one that the container is on, as another may have one of the same name; None if it does not
-            matter.
+        engine: as of ``history``.
 
     Raises:
         UserError: there is no such launch, or it is the one that the container is at.
@@ -210,8 +228,10 @@ class _Launched:
 def _launches(container: str, root: Path | None, engine: str | None = None) -> list[_Launched]:
     found: list[_Launched] = []
     holds = 0
-    for journal in journals(container, root):
-        if engine not in (None, journal.intent.engine):
+    there = journals(container, root)
+    engine = _engine_of_last(there) if engine is None else engine
+    for journal in there:
+        if not journal.intent.may_be_on(engine):
             continue
         outcome, intent = journal.outcome, journal.intent
         if outcome is not None and outcome.ending is Ending.REFUSED:
@@ -243,6 +263,11 @@ def _launches(container: str, root: Path | None, engine: str | None = None) -> l
     if found and found[0].attempt.way is not Way.PROCESS:
         found[holds] = replace(found[holds], attempt=replace(found[holds].attempt, current=True))
     return found
+
+
+def _engine_of_last(found: Sequence[Journal]) -> str | None:
+    """The engine of the newest journal that says of which it is."""
+    return next((one.intent.engine for one in reversed(found) if one.intent.engine), None)
 
 
 def _attempt(journal: Journal, number: int) -> Attempt:
@@ -290,10 +315,11 @@ def _wanted(container: str, to: To, root: Path | None, engine: str | None) -> tu
     Raises:
         UserError: there is none, or it is the same.
     """
-    # Those of another engine say at least where the container was relaunched.
-    launches = _launches(container, root, engine) or _launches(container, root)
+    launches = _launches(container, root, engine)
     current = next((one for one in launches if one.attempt.current), None)
     if current is None:
+        if others := elsewhere(container, engine, root):
+            raise _elsewhere(others[-1])
         raise _unknown(container)
     wanted = _chosen(launches, to, container)
     if wanted is current or (wanted.attempt.container and wanted.attempt.container == current.attempt.container):
@@ -361,7 +387,7 @@ def _take_up(
         UserError: it goes on at this moment, is not about containers of this engine, or the engine does not answer.
     """
     engine = Engine(client)
-    with locked(journal.intent.container, root):
+    with locked(journal.intent.container, root, journal.intent.engine):
         # It may have been brought to an end since it was read.
         current = read_journal(journal.path)
         if current is None:
@@ -371,17 +397,28 @@ def _take_up(
         _same_engine(engine, current)
         made = ComposeTransaction if current.intent.way is Way.COMPOSE else Transaction
         transaction = made(engine, current, readiness=readiness, patience=patience, watcher=watcher, root=root)
+        transaction.claim()
         return go(transaction, current)
 
 
 def _same_engine(engine: Engine, journal: Journal) -> None:
-    if engine.identity() != journal.intent.engine:
-        name = journal.intent.container
-        raise UserError(
-            f"{name} was relaunched on another container engine than {engine.client.connections.endpoint.url}; "
-            "set DOCKER_HOST.",
-            f"{name} 是在另一个容器引擎上重启的，而不是 {engine.client.connections.endpoint.url}；请设置 DOCKER_HOST。",
-        )
+    intent = journal.intent
+    if intent.engine:
+        same = intent.engine == engine.identity()
+    else:
+        # An old record: the engine that knows its containers is the one.
+        same = engine.inspect(intent.old_id) is not None or bool(engine.made_by(journal.id))
+    if not same:
+        raise _elsewhere(journal)
+
+
+def _elsewhere(journal: Journal) -> UserError:
+    name, place = journal.intent.container, journal.intent.endpoint
+    return UserError(
+        f"{name} was relaunched on another container engine ({place or 'unknown'}) than the one in use; set "
+        "DOCKER_HOST.",
+        f"{name} 是在另一个容器引擎（{place or '未知'}）上重启的，而不是当前使用的引擎；请设置 DOCKER_HOST。",
+    )
 
 
 def _reason(journal: Journal, otherwise: Text = _CUT_OFF) -> Text:

@@ -15,7 +15,9 @@ from sgdoctor.containers.records import AttemptEnded, AttemptStarted, Container,
 from sgdoctor.containers.spool import Spool
 from sgdoctor.containers.transport import CancelledError
 from sgdoctor.diagnosis.model import State, Verdict
+from sgdoctor.relaunch import texts
 from sgdoctor.relaunch.engine import Engine
+from sgdoctor.texts import Text
 
 _MOST: Final = 8 << 20
 _FRAME: Final = 8
@@ -30,14 +32,21 @@ class Saved:
     Args:
         path: of its file; None if there is none.
         ending: how the start ended, as lines of a log; None for one that goes on.
+        problem: why there is no file, though there was a log.
+        log: what would stand in that file.
 
     Attributes:
         path: as given.
+        problem: as given.
     """
 
-    def __init__(self, path: Path | None = None, ending: bytes | None = None) -> None:
+    def __init__(
+        self, path: Path | None = None, ending: bytes | None = None, problem: Text | None = None, log: bytes = b""
+    ) -> None:
         self.path = path
+        self.problem = problem
         self._ending = ending
+        self._log = log
 
     @cached_property
     def verdict(self) -> Verdict | None:
@@ -50,11 +59,11 @@ class Saved:
 
         if self._ending is None:
             return None
-        log = self._ending
+        log = self._log
         if self.path is not None:
             with suppress(OSError):
-                log = self.path.read_bytes() + log
-        verdict = diagnose_bytes(log, "", load_rule_base())[-1]
+                log = self.path.read_bytes()
+        verdict = diagnose_bytes(log + self._ending, "", load_rule_base())[-1]
         return verdict if verdict.state is State.FAILED else None
 
 
@@ -147,9 +156,11 @@ def _save(container: Container, pieces: Iterable[bytes], facts: ExitFacts, root:
             spool.take(LogChunk(piece, "stdout", facts.finished or 0))
         if ended:
             spool.take(AttemptEnded(container, facts))
-        path = spool.path
+        path, log = spool.path, b""
+        problem = texts.log_not_kept(container.name, spool.problem) if spool.problem else None
+        if problem is not None and path is not None:
+            # It is in memory, and gone with its file.
+            log, path = path.read_bytes(), None
     finally:
         spool.close()
-    # What is kept in memory, on a full disk, is gone with its file.
-    kept = path if path is not None and path.exists() else None
-    return Saved(kept, exit_lines(container.name, facts) if ended else None)
+    return Saved(path, exit_lines(container.name, facts) if ended else None, problem, log)

@@ -12,9 +12,10 @@ from typing import Any, Final
 from sgdoctor.containers.transport import UnreachableError
 from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.errors import UserError
-from sgdoctor.launch.inspection.reading import mapping
 from sgdoctor.relaunch import texts
-from sgdoctor.relaunch.engine import Engine
+from sgdoctor.relaunch.beside import Beside
+from sgdoctor.relaunch.claim import claim, release
+from sgdoctor.relaunch.engine import Engine, name_of, runs
 from sgdoctor.relaunch.journal import Journal
 from sgdoctor.relaunch.model import (
     Ending,
@@ -27,11 +28,11 @@ from sgdoctor.relaunch.model import (
     StepState,
     Watcher,
 )
+from sgdoctor.relaunch.saving import Saved
 from sgdoctor.texts import Text
 
 _POLL: Final = 0.1
 _TRIES: Final = 3
-_RUNNING: Final = frozenset({"running", "restarting", "paused"})
 
 
 class FailedError(Exception):
@@ -78,6 +79,38 @@ class Steps(ABC):
         self._watcher = watcher
         self._root = root
         self._notes: list[Text] = []
+        self._gives_way = False
+
+    def claim(self) -> None:
+        """Keep all other users of the engine from relaunching the container, until this has an end.
+
+        Raises:
+            UserError: somebody else is at work on it, or the engine does not answer.
+        """
+        if (note := claim(self._engine, self._journal)) is not None:
+            self._notes.append(note)
+
+    def begin(self) -> Outcome:
+        """``forward`` for a journal that was just begun.
+
+        Raises:
+            UserError: somebody else is at work on the container; nothing was touched, and the journal is gone.
+        """
+        try:
+            try:
+                self.claim()
+            except UnreachableError:
+                if not self._engine_returns():
+                    raise
+                self.claim()
+            self._check_place()
+        except UnreachableError as error:
+            # The claim may have been made all the same.
+            return self._open(error.message)
+        except UserError:
+            self._journal.discard()
+            raise
+        return self.forward()
 
     def forward(self) -> Outcome:
         """Everything that is left to be done; after a failure the way back."""
@@ -117,6 +150,21 @@ class Steps(ABC):
     def _old(self) -> dict[str, Any] | None:
         return self._engine.inspect(self._intent.old_id)
 
+    def _displaced(self) -> Text | None:
+        """That the old container does not hold the name any more; None if it does.
+
+        Another relaunch may have come to its end between the look that the plan was made from and the claim.
+        """
+        old, name = self._old(), self._intent.container
+        if old is None:
+            return texts.old_gone(name)
+        return None if name_of(old) == name else texts.old_renamed(name, name_of(old))
+
+    def _check_place(self) -> None:
+        if (why := self._displaced()) is not None:
+            release(self._engine, self._journal.id)
+            raise UserError(why.en, why.zh)
+
     def _new(self) -> dict[str, Any]:
         new = self._find_new()
         if new is None:
@@ -124,12 +172,27 @@ class Steps(ABC):
         return new
 
     def _ready(self) -> None:
-        answer = self._readiness.wait(str(self._new()["Id"]), self._tell_ready)
+        new = str(self._new()["Id"])
+        with Beside(self._engine, self._intent.old_id, new, self._patience.stop) as beside:
+            answer = self._readiness.wait(new, self._tell_ready)
+        if beside.found:
+            self._gives_way = True
+            raise FailedError(texts.old_started_beside(self._intent.container))
         if isinstance(answer, NotReady):
             raise FailedError(answer.reason, answer.verdict)
         if answer.lives and not runs(self._new()):
             raise FailedError(texts.DIED_AT_ONCE)
         self._notes += [note for note in (answer.note, answer.complaint) if note is not None]
+
+    def _judged(self, verdict: Verdict | None, saved: Saved) -> Verdict | None:
+        """The verdict on the start that failed; None on one that was ended from here."""
+        return verdict or (None if self._gives_way else saved.verdict)
+
+    def _keep(self, saved: Saved) -> Saved:
+        """The same; whoever goes on is told where it could not be kept."""
+        if saved.problem is not None and saved.problem not in self._notes:
+            self._notes.append(saved.problem)
+        return saved
 
     def _tell_ready(self, note: Text) -> None:
         self._watcher(Progress(Step.READY, StepState.BEGUN, datetime.now(UTC), note))
@@ -183,25 +246,19 @@ class Steps(ABC):
     def _finish(self, outcome: Outcome) -> Outcome:
         try:
             self._journal.finish(outcome)
+            outcome = replace(outcome, journal=self._journal.id)
         except FileNotFoundError:
             # Somebody removed it: nothing is open, and nothing is left to go on from.
-            return outcome
+            pass
         except OSError as error:
             return self._open(texts.journal_unwritable(error.strerror or str(error)), outcome.verdict)
-        return replace(outcome, journal=self._journal.id)
+        with suppress(UserError):
+            # Whoever finds a claim whose journal has an end takes it away.
+            release(self._engine, self._journal.id)
+        return outcome
 
     def _open(self, reason: Text, verdict: Verdict | None = None) -> Outcome:
         known = self._journal.known
         return Outcome(
             Ending.OPEN, self._journal.id, known.get("new", ""), reason, known.get("log"), verdict, tuple(self._notes)
         )
-
-
-def name_of(data: Mapping[str, Any]) -> str:
-    """Name of a container."""
-    return str(data.get("Name") or "").lstrip("/")
-
-
-def runs(data: Mapping[str, Any]) -> bool:
-    """Whether a container runs or is about to."""
-    return str(mapping(data.get("State")).get("Status") or "") in _RUNNING

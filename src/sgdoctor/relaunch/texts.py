@@ -21,6 +21,10 @@ OLD_RUNS = Text(
 NEW_RUNS = Text(
     "The new container still runs, and two servers do not fit on the GPU.", "新容器仍在运行，GPU 上放不下两个服务。"
 )
+UNAWAITED = Text(
+    "It failed before, so nobody waits for it to serve.",
+    "它之前失败过，因此不等待其就绪。",
+)
 SAME = Text("It has that launch already.", "容器当前就是这样启动的。")
 ENDED = Text("The server has ended.", "服务已退出。")
 DIED_AT_ONCE = Text("The server was ready and ended right after it.", "服务就绪后随即退出。")
@@ -46,6 +50,109 @@ def kept(name: str, of: str) -> Text:
         f"on the GPU. To use it beside {of}, rename it: docker rename {name} NAME",
         f"它是 {of} 的早前容器，为恢复而保留（sgdoctor rollback {of}），且 GPU 上放不下两个服务。"
         f"若要与 {of} 同时使用，请先改名：docker rename {name} 新名称",
+    )
+
+
+def old_started_beside(name: str) -> Text:
+    """Whoever did it wants the old one; the new one has to give way."""
+    return Text(
+        f"The old container was started by somebody else while the new one of {name} was getting ready, and two "
+        "servers do not fit on the GPU: the new one was ended, and the old one was left to run.",
+        f"{name} 的新容器就绪之前，旧容器被其他人启动，而 GPU 上放不下两个服务：已结束新容器，旧容器保持运行。",
+    )
+
+
+def old_renamed(name: str, now: str) -> Text:
+    """The plan is about a container that does not hold the name any more."""
+    return Text(
+        f"{name} was relaunched or renamed by somebody else since the plan was made; the container is {now} now. Make "
+        "the plan again.",
+        f"制定方案之后，{name} 被其他人重启或改名；该容器现在名为 {now}。请重新制定方案。",
+    )
+
+
+def other_runs(name: str, old: str, journal: str) -> Text:
+    """Somebody made a server in its place while this was cut off."""
+    left = f"the old container is {old}" if old else "the old container is gone"
+    left_zh = f"旧容器名为 {old}" if old else "旧容器已不存在"
+    return Text(
+        f"{name} is another container by now, and it runs: nothing is started beside it ({left}). To leave it at that, "
+        f"move the journal away: mv {journal} {journal}.left",
+        f"{name} 现在是另一个正在运行的容器：不会在它旁边启动任何服务（{left_zh}）。"
+        f"若要保持现状，请移走重启记录：mv {journal} {journal}.left",
+    )
+
+
+def log_not_kept(name: str, reason: str) -> Text:
+    """The disk, mostly; the container is about to be removed, and its log with it."""
+    return Text(
+        f"The log of {name} could not be kept ({reason}): it is gone with its container.",
+        f"无法保存 {name} 的日志（{reason}）：日志已随容器一起删除。",
+    )
+
+
+def unlocked(name: str, reason: str) -> Text:
+    """The engine has no place for a lock."""
+    return Text(
+        f"Other users are not kept from relaunching {name} meanwhile: the engine makes no lock for it ({reason}).",
+        f"期间无法阻止其他用户重启 {name}：容器引擎未能为其加锁（{reason}）。",
+    )
+
+
+def held(name: str, process: int, user: str, since: str) -> Text:
+    """Another user, with files of their own."""
+    return Text(
+        f"{name} is being relaunched already, by process {process} of {user}, since {since}. Nothing was touched.",
+        f"{name} 已在重启中：{user} 的进程 {process}，开始于 {since}。未做任何改动。",
+    )
+
+
+def held_open(name: str, who: str, host: str, since: str, way: Text) -> Text:
+    """Another user's relaunch that was cut off, or goes on on another machine.
+
+    Args:
+        name: of the container.
+        who: user and process.
+        host: where that process is; empty for this machine, where it is gone.
+        since: time in ISO 8601.
+        way: out of it.
+    """
+    if host:
+        return Text(
+            f"{name} is being relaunched by {who} on {host}, since {since}, or that was cut off. Nothing was touched. "
+            f"If it was cut off: {way.en}",
+            f"{name} 正由 {host} 上的 {who} 重启（开始于 {since}），或该重启已被中断。未做任何改动。"
+            f"如果已被中断：{way.zh}",
+        )
+    return Text(
+        f"A relaunch of {name} by {who}, which is gone, was cut off (it began at {since}). Nothing was touched. "
+        f"{way.en}",
+        f"{who} 对 {name} 的重启被中断，该进程已不存在（开始于 {since}）。未做任何改动。{way.zh}",
+    )
+
+
+def way_of_owner(user: str, host: str, journal: str, back: str, by_hand: Text) -> Text:
+    """A journal that somebody else has."""
+    where, where_zh = (f" on {host}", f"在 {host} 上") if host else ("", "")
+    return Text(
+        f"Back by its journal ({journal}), as {user} or root{where}: {back}; without it: {by_hand.en}",
+        f"以 {user} 或 root {where_zh}用其重启记录（{journal}）恢复：{back}；没有记录时：{by_hand.zh}",
+    )
+
+
+def way_without_journal(journal: str, by_hand: Text) -> Text:
+    """Nobody has it any more."""
+    return Text(
+        f"Its journal ({journal}) is gone or cannot be read; by hand: {by_hand.en}",
+        f"其重启记录（{journal}）已不存在或无法读取；请手动执行：{by_hand.zh}",
+    )
+
+
+def by_hand_compose(file: str, backup: str, free: str) -> Text:
+    """Compose has the way back in a file."""
+    return Text(
+        f"put {file} back from {backup} if that is there, docker compose up -d, and then {free}",
+        f"如有 {backup}，用它恢复 {file}，执行 docker compose up -d，然后执行 {free}",
     )
 
 

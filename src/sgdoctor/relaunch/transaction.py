@@ -17,7 +17,7 @@ from sgdoctor.errors import UserError
 from sgdoctor.launch.inspection.reading import mapping
 from sgdoctor.relaunch import texts
 from sgdoctor.relaunch.compare import differences, same_settings
-from sgdoctor.relaunch.engine import LABEL, NO_POLICY, Engine
+from sgdoctor.relaunch.engine import LABEL, NO_POLICY, Engine, name_of, runs
 from sgdoctor.relaunch.journal import Journal
 from sgdoctor.relaunch.model import (
     Ending,
@@ -29,7 +29,7 @@ from sgdoctor.relaunch.model import (
     Watcher,
 )
 from sgdoctor.relaunch.saving import Attachment, Saved, save_log
-from sgdoctor.relaunch.steps import FailedError, Steps, name_of, runs
+from sgdoctor.relaunch.steps import FailedError, Steps
 from sgdoctor.texts import Text
 
 _POLL: Final = 0.05
@@ -113,10 +113,9 @@ class Transaction(Steps):
                 self._engine.connect(network, container, endpoint)
 
     def _compare(self) -> None:
-        old = self._old()
-        if old is None:
-            raise FailedError(texts.old_gone(self._intent.container))
-        if changed := same_settings(self._intent.old, old):
+        if (displaced := self._displaced()) is not None:
+            raise FailedError(displaced)
+        if changed := same_settings(self._intent.old, self._old() or {}):
             raise FailedError(texts.changed_meanwhile(self._intent.container, changed))
         if self._intent.adopt:
             return
@@ -129,7 +128,7 @@ class Transaction(Steps):
             self._notes.append(texts.added(found))
 
     def _save_old(self) -> None:
-        save_log(self._engine.client, self._intent.old_id, self._root)
+        self._keep(save_log(self._engine.client, self._intent.old_id, self._root))
 
     def _hold(self) -> None:
         old = self._old()
@@ -226,7 +225,7 @@ class Transaction(Steps):
 
         def save() -> dict[str, str]:
             nonlocal saved
-            saved = self._save_new()
+            saved = self._keep(self._save_new())
             return {"log": str(saved.path)} if saved.path is not None else {}
 
         nameless: Text | None = None
@@ -236,15 +235,16 @@ class Transaction(Steps):
             try:
                 self._do(Step.GIVE_NAME_BACK, self._give_name_back)
             except FailedError as failure:
+                self._leave_to_others()
                 # Somebody has its name. That it serves comes first.
                 nameless = failure.reason
             self._do(Step.RESTORE_POLICY, self._restore_policy)
             self._do(Step.RESTART_OLD, self._restart_old)
         except (FailedError, UserError) as error:
             why = error.reason if isinstance(error, FailedError) else error.message
-            return self._open(texts.still_open(reason, nameless or why), verdict or saved.verdict)
+            return self._open(texts.still_open(reason, nameless or why), self._judged(verdict, saved))
         if nameless is not None:
-            return self._open(texts.still_open(reason, nameless), verdict or saved.verdict)
+            return self._open(texts.still_open(reason, nameless), self._judged(verdict, saved))
         old = self._place_of_old()
         touched = self._journal.begun(Step.HOLD)
         return self._finish(
@@ -253,7 +253,7 @@ class Transaction(Steps):
                 container=str(old["Id"]) if old else "",
                 reason=reason,
                 log=self._journal.known.get("log"),
-                verdict=verdict or saved.verdict,
+                verdict=self._judged(verdict, saved),
                 notes=tuple(self._notes),
             )
         )
@@ -304,6 +304,15 @@ class Transaction(Steps):
         if name_of(old) != intent.container:
             self._rename(str(old["Id"]), intent.container)
         return {}
+
+    def _leave_to_others(self) -> None:
+        """Start nothing beside a server that somebody made in the place of this one."""
+        holds = self._engine.inspect(self._intent.container)
+        if holds is not None and runs(holds):
+            old = self._place_of_old()
+            raise FailedError(
+                texts.other_runs(self._intent.container, name_of(old) if old else "", str(self._journal.path))
+            )
 
     def _restore(self) -> dict[str, str]:
         """Make the old container again, from what is known of it: it removed itself, or somebody cleaned up."""

@@ -14,6 +14,7 @@ from sgdoctor.launch.inspection import Inspection
 from sgdoctor.launch.inspection.reading import mapping
 from sgdoctor.launch.model import FlagTable
 from sgdoctor.relaunch import texts as common
+from sgdoctor.relaunch.claim import check_free
 from sgdoctor.relaunch.compare import same_settings
 from sgdoctor.relaunch.compose import texts
 from sgdoctor.relaunch.compose.edition import Edition, edition
@@ -150,9 +151,11 @@ def _carry_out(
 ) -> Outcome:
     engine, service = Engine(client), planned.service
     try:
-        with locked(inspection.name, root):
-            if unfinished := open_journals(inspection.name, root):
+        identity = engine.identity()
+        with locked(inspection.name, root, identity):
+            if unfinished := open_journals(inspection.name, root, identity):
                 raise refused(common.cut_off(inspection.name, unfinished[-1].id))
+            check_free(engine, inspection.name)
             old = engine.inspect(str(inspection.data["Id"]))
             if old is None:
                 raise refused(common.old_gone(inspection.name))
@@ -166,7 +169,8 @@ def _carry_out(
                 container=inspection.name,
                 way=Way.COMPOSE,
                 purpose=purpose,
-                engine=engine.identity(),
+                engine=identity,
+                endpoint=client.connections.endpoint.url,
                 old=old,
                 image=str(old.get("Image") or ""),
                 ran=mapping(old.get("State")).get("Status") in ("running", "restarting"),
@@ -184,7 +188,7 @@ def _carry_out(
                 watcher=watcher,
                 root=root,
                 asked=planned,
-            ).forward()
+            ).begin()
     except UserError as error:
         return Outcome(Ending.REFUSED, reason=error.message)
 

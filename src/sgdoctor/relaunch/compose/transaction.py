@@ -19,11 +19,11 @@ from sgdoctor.relaunch.compose.edition import Edition, hash_of_edit
 from sgdoctor.relaunch.compose.merging import merged
 from sgdoctor.relaunch.compose.program import ComposeError, ComposeProject, ProjectWords, find_compose, is_first
 from sgdoctor.relaunch.compose.service import config_hash, refused, service_containers
-from sgdoctor.relaunch.engine import Engine
+from sgdoctor.relaunch.engine import Engine, name_of, runs
 from sgdoctor.relaunch.journal import Journal
 from sgdoctor.relaunch.model import Ending, Outcome, Patience, Readiness, Step, Watcher
 from sgdoctor.relaunch.saving import Saved, save_log
-from sgdoctor.relaunch.steps import FailedError, Steps, name_of, runs
+from sgdoctor.relaunch.steps import FailedError, Steps
 from sgdoctor.texts import Text
 from sgdoctor.writing import Found, check_replaceable, read_text, write_like
 
@@ -111,7 +111,7 @@ class ComposeTransaction(Steps):
         return hash_of_edit(self._project, words, self._origin.service, intent.facts["hashes"], intent.command)
 
     def _save_old_log(self) -> dict[str, str]:
-        saved = save_log(self._engine.client, self._intent.old_id, self._root)
+        saved = self._keep(save_log(self._engine.client, self._intent.old_id, self._root))
         return {"old_log": str(saved.path)} if saved.path is not None else {}
 
     def _write(self) -> dict[str, str]:
@@ -156,7 +156,7 @@ class ComposeTransaction(Steps):
             nonlocal saved
             new = self._find_new()
             if new is not None:
-                saved = save_log(self._engine.client, str(new["Id"]), self._root)
+                saved = self._keep(save_log(self._engine.client, str(new["Id"]), self._root))
             return {"log": str(saved.path)} if saved.path is not None else {}
 
         try:
@@ -171,7 +171,7 @@ class ComposeTransaction(Steps):
                 why = error.reason
             elif isinstance(error, UserError):
                 why = error.message
-            return self._open(common.still_open(reason, why), verdict or saved.verdict)
+            return self._open(common.still_open(reason, why), self._judged(verdict, saved))
         old = self._place_of_old()
         return self._finish(
             Outcome(
@@ -179,7 +179,7 @@ class ComposeTransaction(Steps):
                 container=str(old["Id"]) if old else "",
                 reason=reason,
                 log=self._journal.known.get("log"),
-                verdict=verdict or saved.verdict,
+                verdict=self._judged(verdict, saved),
                 notes=tuple(self._notes),
             )
         )

@@ -82,6 +82,21 @@ def test_pieces_of_podman_on_a_terminal() -> None:
     ]
 
 
+def test_what_podman_left_unfinished_ends_with_its_start() -> None:
+    def at(second: int) -> bytes:
+        return b"2026-11-30T12:00:0%dZ " % second
+
+    began = T0 + 3 * 10**9 + 500
+    framed = frame(2, at(1) + b"50%|##") + frame(2, at(2) + b"\r60%|##") + frame(2, at(5) + b"again\n")
+    typed = at(1) + b"50%|##" + at(2) + b"\r60%|##" + at(5) + b"again\r\n"
+    expected = [b"50%|##\r60%|##\n", b"again\n"]
+
+    for tty, data in ((False, framed), (True, typed)):
+        assert [entry.data for entry in whole(Demux(tty=tty, podman=True, started=began), data)] == expected
+        # Of one start it is one line.
+        assert len(whole(Demux(tty=tty, podman=True, started=began - 10**10), data)) == 1
+
+
 def test_place_in_the_second_tells_lines_of_whole_seconds_apart() -> None:
     second = [b"2026-11-30T12:00:0%dZ " % number for number in range(2)]
     old = frame(1, second[0] + b"a\n") + frame(2, second[0] + b"b\n")

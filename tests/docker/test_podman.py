@@ -113,6 +113,19 @@ def test_unfinished_last_line_is_given(follow: Follow, create: Create) -> None:
     assert recorder.text == b"a\nno end\n"
 
 
+@pytest.mark.parametrize("tty", [False, True], ids=["no-tty", "tty"])
+def test_what_a_start_left_unfinished_is_no_line_of_the_next(follow: Follow, create: Create, *, tty: bool) -> None:
+    recorder = follow("sgl")
+    create(
+        "[ -e /again ] && sleep 2 && echo again && sleep 60; touch /again; echo first; printf '50%%|##'; exit 1",
+        restart_policy={"Name": "on-failure"},
+        tty=tty,
+    ).start()
+    recorder.wait(lambda it: it.text.endswith(b"again\n"))
+
+    assert recorder.text == b"first\n50%|##\nagain\n"
+
+
 def test_refused_start_has_no_reason_here_and_the_next_one_is_taken_up(follow: Follow, create: Create) -> None:
     made = create("", entrypoint=["no-such-program"])
     recorder = follow("sgl")

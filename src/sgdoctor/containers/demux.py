@@ -59,16 +59,19 @@ class Demux:
         tty: whether the container has a terminal.
         driver: of its log.
         podman: whether podman keeps it.
+        started: when the newest start of the container began, in nanoseconds since the epoch; None if unknown. No line
+            of podman goes on over that moment (others give a new line a new time anyway).
 
     Attributes:
         failure: why the engine could not read on, in its own words; empty while it can.
     """
 
-    def __init__(self, *, tty: bool, driver: str = "", podman: bool = False) -> None:
+    def __init__(self, *, tty: bool, driver: str = "", podman: bool = False, started: int | None = None) -> None:
         self.failure = ""
         self._tty = tty
         self._glues = driver == "local"
         self._podman = podman
+        self._started = started
         self._rest = b""
         self._open: dict[int, _Open] = {}
         self._second = b""
@@ -125,14 +128,21 @@ class Demux:
             if not body:
                 return
             begun = self._open[stream] = _Open(self._last if time is None else time, bytearray())
-        elif time is not None and time != begun.time and not self._podman:
-            # The `local` driver: the line before had its last piece already.
+        elif time is not None and (self._is_over(begun.time, time) if self._podman else time != begun.time):
+            # The `local` driver: the line before had its last piece already. Podman: its start had ended.
             self._give(stream, out)
             self._take(stream, message, out)
             return
         begun.data += body
         if body.endswith(b"\n") or len(begun.data) > MAX_LINE:
             self._give(stream, out)
+
+    def _is_over(self, begun: int, time: int) -> bool:
+        """Whether the newest start began between two pieces of podman's; to the second, which may be all it tells."""
+        if self._started is None:
+            return False
+        border = self._started // _SECOND
+        return begun // _SECOND <= border <= time // _SECOND and begun // _SECOND < time // _SECOND
 
     def _give(self, stream: int, out: list[Entry]) -> None:
         done = self._open.pop(stream)
@@ -154,6 +164,11 @@ class Demux:
     def _tty_line(self, line: bytes, out: list[Entry]) -> None:
         time, body = self._stamped(line)
         if self._podman and time is not None:
+            for later in STAMP.finditer(body):
+                if self._is_over(time, self._stamped(later[0])[0] or time):
+                    out.append(Entry(TTY, time, STAMP.sub(b"", body[: later.start()]).removesuffix(b"\r") + b"\n"))
+                    self._tty_line(body[later.start() :], out)
+                    return
             body = STAMP.sub(b"", body)
         elif len(body) > _PIECE and time is not None:
             body = body.replace(line[: len(line) - len(body)], b"")

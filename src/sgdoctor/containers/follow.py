@@ -177,7 +177,7 @@ class Follower:
             elif error.status != 404:
                 raise
             return
-        demux = demux_for(self._client, look.container)
+        demux = demux_for(self._client, look.container, look.started)
         try:
             now = self._client.inspect(look.container.id)
             if now is not None and now.started != look.started:

@@ -10,9 +10,9 @@ from sgdoctor.containers.records import Container
 _SILENCE: Final = 5.0
 
 
-def demux_for(client: Client, container: Container) -> Demux:
-    """Takes the log of this container apart."""
-    return Demux(tty=container.tty, driver=container.driver, podman=client.is_podman())
+def demux_for(client: Client, container: Container, started: int | None = None) -> Demux:
+    """Takes the log of this container apart; ``started`` as of ``Demux``."""
+    return Demux(tty=container.tty, driver=container.driver, podman=client.is_podman(), started=started)
 
 
 def kept_lines(

@@ -13,6 +13,7 @@ import pytest
 from docker.models.containers import Container
 
 from sgdoctor.relaunch.journal import journals
+from tests.composes import first, modern, needed
 from tests.docker.dockerd import PrivateDockerd
 from tests.terminal.tmux import Screen
 
@@ -21,7 +22,7 @@ SERVE = [
     *("python3", "-m", "sglang.launch_server", "--model-path", "/models/27b", "--host", "0.0.0.0", "--port", "30000"),
     *("--context-length", "65536", "--mem-fraction-static"),
 ]
-LOW, FITS = "0.88", "0.91"
+LOW, FITS, CHOSEN = "0.88", "0.91", "0.90"
 LIMIT_S = 40.0
 
 Start = Callable[..., Container]
@@ -100,6 +101,70 @@ def test_crash_plan_relaunch_and_back(
     screen.escape("sgl is at launch 0 again")
     screen.press("q")
     assert screen.ended() == 3
+
+
+# ---------------------------------------------------------------- a service of Compose
+
+
+COMPOSE = """\
+services:
+  llm: # the big one
+    image: {image}
+    container_name: sgl
+    environment: {{STANDIN_SCENARIO: decide, STANDIN_MODEL: qwen3.6-27b}}
+    stop_signal: SIGKILL
+    command: >
+      python3 -m sglang.launch_server --model-path /models/27b
+      --host 0.0.0.0 --port 30000 --context-length 65536
+      --mem-fraction-static {fraction}
+"""
+
+
+def test_crash_plan_relaunch_and_back_of_a_service(
+    screen: Screen,
+    watch: str,
+    environment: dict[str, str],
+    docker_client: docker.DockerClient,
+    standin_image: str,
+    tmp_path: Path,
+) -> None:
+    file, text = tmp_path / "compose.yaml", COMPOSE.format(image=standin_image, fraction=LOW)
+    file.write_bytes(text.encode())
+    words = [*needed(modern() or first()), "-f", file.name, "up", "-d"]
+    subprocess.run(words, env=os.environ | environment, cwd=tmp_path, check=True, capture_output=True)
+    crashed = docker_client.containers.get(NAME).id
+    screen.run(watch)
+    screen.until("✖ FAILED", "SGL402 ●●●", "Plan (f)", limit=LIMIT_S)
+
+    screen.press("f")
+    screen.until(f"Relaunch {NAME} (", "command: >", "expected to serve")
+    screen.press("Down", "Down")
+    screen.type(CHOSEN)
+    screen.until(f"+       --mem-fraction-static {CHOSEN}", lambda shown: "computing" not in shown)
+    screen.press("Up", "Up", "Enter")
+    screen.until(f"Relaunch {NAME} ({crashed[:12]})?", "Through", "compose.yaml", limit=LIMIT_S)
+    # Nothing is written before the answer.
+    assert [text, crashed] == [file.read_text(), docker_client.containers.get(NAME).id]
+    assert ["compose.yaml"] == [one.name for one in tmp_path.iterdir() if one.name != "state"]
+    screen.press("y")
+    screen.until("✔ copy the compose file", "✔ write the compose file", "✔ start the new server", limit=LIMIT_S)
+    screen.until("✔ sgl serves with the new launch", "✔ READY", limit=LIMIT_S)
+    relaunched = docker_client.containers.get(NAME)
+    assert CHOSEN == relaunched.attrs["Config"]["Cmd"][-1]
+    assert crashed != relaunched.id
+    assert text.replace(LOW, CHOSEN) == file.read_text()
+
+    screen.escape("serves with the new launch")
+    screen.press("u")
+    screen.until("Go back to launch 0 of sgl", "That launch failed", f"+ --mem-fraction-static {LOW}")
+    screen.press("y")
+    screen.until("sgl is at launch 0 again", "✖ FAILED", limit=LIMIT_S)
+    assert text.encode() == file.read_bytes()
+    assert LOW == docker_client.containers.get(NAME).attrs["Config"]["Cmd"][-1]
+    screen.escape("sgl is at launch 0 again")
+    screen.press("q")
+    assert screen.ended() == 3
+    assert [] == open_journals(environment)
 
 
 # ---------------------------------------------------------------- in the middle

@@ -83,6 +83,23 @@ def test_a_model_that_is_larger_than_the_card(tmp_path: Path) -> None:
     assert (Status.FAIL, "SGL411", "weights", ()) == (found.status, found.prevents, found.phase, found.changes)
 
 
+@pytest.mark.parametrize("context", ["30000000", "1000000000000"])
+def test_a_context_that_is_too_long_for_any_card_is_named_as_the_cause(context: str, model_27b: Path) -> None:
+    (found,) = memory(of_folder(model_27b, "--context-length", context, cards="3090"))
+
+    assert Status.FAIL == found.status
+    assert f"a context of {int(context):,} tokens does not fit" in found.title.en
+    assert f"{int(context):,} 个 token 的上下文放不进" in found.title.zh
+    assert "The context of" in (found.detail.en if found.detail else "")
+    changes = {change.name: change.value or "" for change in found.changes}
+    fits = changes["--context-length"]
+    assert f"the largest that fits is {int(fits):,}" in found.title.en
+    flags = [part for change in changes.items() for part in change]
+    assert [Status.PASS, Status.PASS] == [one.status for one in memory(of_folder(model_27b, *flags, cards="3090"))]
+    flags[flags.index(fits)] = str(int(fits) + 1024)
+    assert Status.PASS != memory(of_folder(model_27b, *flags, cards="3090"))[-1].status
+
+
 def test_others_hold_memory_of_the_card(tmp_path: Path) -> None:
     folder = write(Folder(QWEN3_8B, decoder(QWEN3_8B)), tmp_path)
     free = of_folder(folder, cards="3090")

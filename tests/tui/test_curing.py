@@ -105,8 +105,8 @@ async def test_the_plan_says_what_changes_and_what_comes_of_it() -> None:
         "-   --mem-fraction-static 0.88",
         "+   --mem-fraction-static 0.93",
         "KV tokens",
-        "now       0.88    19.28   0.57     12,004         0",
-        "then      0.93    19.28   1.15     21,703         1",
+        "now       0.88    19.28   0.57     11,844         0",
+        "then      0.93    19.28   1.15     21,543         1",
         "✖ now: fails: RuntimeError: Hybrid",
         "✔ then: expected to serve",
         "The start takes 25 s",
@@ -127,7 +127,7 @@ async def test_a_value_is_edited_and_everything_follows() -> None:
 
     assert ["0.97"] == better[0]
     assert "+   --mem-fraction-static 0.97" in better[1]
-    assert "29,933" in better[1]
+    assert "29,773" in better[1]
     assert (
         "`0.97x` is not a value for `--mem-fraction-static`. It takes a number with a decimal point",
         ["0.97"],

@@ -104,8 +104,7 @@ def _figures(then: Prediction) -> Text:
         )
         zh.append(f"同时 {then.max_running_requests} 个请求")
     if then.left_gib is not None:
-        low, high = max(0.0, then.left_gib.low), then.left_gib.high
-        amount = f"{low:.2f}" if then.left_gib.known else f"{low:.2f}-{high:.2f}"
-        en.append(f"{amount} GiB stay free")
-        zh.append(f"剩余 {amount} GiB")
+        amount = then.left_gib.text
+        en.append(f"{amount.en} GiB stay free")
+        zh.append(f"剩余 {amount.zh} GiB")
     return Text(", ".join(en), "，".join(zh))

@@ -193,16 +193,19 @@ def _gpus(gpus: Gpus | None) -> dict[str, Any] | None:
 def _predicted(prediction: Prediction | None) -> dict[str, Any] | None:
     if prediction is None:
         return None
-    left = prediction.left_gib
+    left, working = prediction.left_gib, prediction.activations_gib
     return {
         "fraction": prediction.fraction,
         "state_slots": prediction.slots,
+        "state_slots_range": list(prediction.slots_bounds) if prediction.slots_bounds else None,
         "kv_tokens": prediction.kv_tokens,
+        "kv_tokens_range": list(prediction.kv_tokens_bounds) if prediction.kv_tokens_bounds else None,
         "max_running_requests": prediction.max_running_requests,
         "context": prediction.context,
         "longest_request": prediction.longest_request,
         "left_gib": round(left.expected, 2) if left else None,
         "left_gib_range": [round(left.low, 2), round(left.high, 2)] if left else None,
+        "prompt_gib_range": [round(working.low, 2), round(working.high, 2)] if working else None,
         "fails": {"rule": prediction.failure.rule, "message": prediction.failure.message}
         if prediction.failure
         else None,

@@ -208,7 +208,7 @@ class _Sheet(Canvas):
         before, after = plan.predicted_before, plan.predicted
         if before is None and after is None:
             return
-        now, then = _column(before), _column(after)
+        now, then = _column(before, self.lang), _column(after, self.lang)
         rows = [
             (say(self.lang, f"fix.memory.{key}"), now[key], then[key])
             for key in now
@@ -232,9 +232,8 @@ class _Sheet(Canvas):
             if prediction is not None and prediction.failure is not None:
                 text = say(self.lang, f"fix.memory.fails_{key}", message=self._safe(prediction.failure.message))
                 self.line(self.styled(text, "red"), 4)
-        reason = after.left_gib.reason if after is not None and after.left_gib is not None else None
-        if reason is not None:
-            self.line(self.styled(say(self.lang, "fix.note", text=self._text(reason)), "dim"), 4)
+        for note in after.not_measured if after is not None else ():
+            self.line(self.styled(say(self.lang, "fix.note", text=self._text(note)), "dim"), 4)
 
     def _warnings(self, warnings: Iterable[Text]) -> None:
         for index, warning in enumerate(warnings):
@@ -320,7 +319,7 @@ def _warning_count(answer: Answer) -> int:
     return len(answer.plan.warnings) + problems + sum(one.severity is Severity.DEGRADED for one in diagnoses)
 
 
-def _column(prediction: Prediction | None) -> dict[str, str]:
+def _column(prediction: Prediction | None, lang: str) -> dict[str, str]:
     """The cells of one column, by row."""
     if prediction is None:
         return dict.fromkeys(("fraction", "slots", "tokens", "requests", "longest", "left"), _UNKNOWN)
@@ -330,7 +329,7 @@ def _column(prediction: Prediction | None) -> dict[str, str]:
         "tokens": _count(prediction.kv_tokens),
         "requests": _count(prediction.max_running_requests),
         "longest": _count(prediction.longest_request),
-        "left": _amount(prediction.left_gib),
+        "left": _amount(prediction.left_gib, lang),
     }
 
 
@@ -338,10 +337,10 @@ def _count(number: int | None) -> str:
     return _UNKNOWN if number is None else f"{number:,}"
 
 
-def _amount(size: Range | None) -> str:
+def _amount(size: Range | None, lang: str) -> str:
     if size is None:
         return _UNKNOWN
-    return f"{size.low:.2f} GiB" if size.known else f"{size.low:.2f}-{size.high:.2f} GiB"
+    return f"{size.text.in_language(lang)} GiB"
 
 
 def _grouped(lefts: Iterable[Left]) -> list[tuple[Text, list[Left]]]:

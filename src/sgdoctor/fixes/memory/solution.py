@@ -89,6 +89,7 @@ class Solution:
         cuts: what can be given up, the smallest loss first.
         warnings: what works but will surprise.
         why: the proof in words where nothing fits, and what decided otherwise.
+        context: the largest context that fits, where the one of the launch is what does not; None otherwise.
     """
 
     outcome: Outcome
@@ -100,3 +101,4 @@ class Solution:
     cuts: tuple[Cut, ...] = ()
     warnings: tuple[Warned, ...] = ()
     why: Text | None = None
+    context: int | None = None

@@ -15,6 +15,7 @@ from sgdoctor.texts import Text
 
 FRACTION: Final = "--mem-fraction-static"
 _CAP: Final = "--max-total-tokens"
+_CONTEXT: Final = "--context-length"
 _WORTH: Final = 1.1
 """A cut that gives less than a tenth more tokens is not worth its loss."""
 _CONTEXT_STEP: Final = 1024
@@ -25,7 +26,7 @@ def solve(situation: Situation) -> Solution:
     """What is to be done about the memory of a launch."""
     start = situation.start
     now = at_fraction(start, None)
-    if now.failure is not None and now.failure.rule == "SGL411":
+    if now.failure is not None and now.failure.rule == "SGL411" and start.weights_gib >= start.card.free_gib:
         return Solution(Outcome.IMPOSSIBLE, now, why=_weights_alone(situation))
     if capped := _capped(situation, now):
         return capped
@@ -156,6 +157,10 @@ def _capped(situation: Situation, now: Prediction) -> Solution | None:
 
 def _cut_or_impossible(situation: Situation, now: Prediction, interval: Interval | None) -> Solution:
     cuts = _cuts(situation, now, opens=True)
+    if not any(cut.opens for cut in cuts) and (shorter := _fitting_context(situation, now)) is not None:
+        warnings, most = _warnings(situation, now), shorter.prediction.context
+        why = _context_alone(now, most)
+        return Solution(Outcome.CUT, now, interval, None, (), now, (shorter,), warnings, why, most)
     if any(cut.opens for cut in cuts):
         return Solution(
             Outcome.CUT, now, interval, None, (), now, cuts, _warnings(situation, now), _no_fraction(interval)
@@ -264,7 +269,7 @@ def _shorter_context(before: Prediction, tokens: int) -> Cut:
     context = tokens // _CONTEXT_STEP * _CONTEXT_STEP
     return Cut(
         id="context-of-the-pool",
-        changes=(Change("flag.set", "--context-length", str(context)),),
+        changes=(Change("flag.set", _CONTEXT, str(context)),),
         title=Text(f"Announce a context of {context:,} tokens", f"把上下文声明为 {context:,} 个 token"),
         loss=Text(
             "Nothing that could be served: longer prompts are refused either way, now with the true limit.",
@@ -274,6 +279,51 @@ def _shorter_context(before: Prediction, tokens: int) -> Cut:
         rank=6,
         prediction=replace(before, context=context, longest_request=min(context, tokens), warnings=()),
         serves_context=False,
+    )
+
+
+def _fitting_context(situation: Situation, now: Prediction) -> Cut | None:
+    """The largest context with which the server starts and that its KV cache holds; None if none helps."""
+    low, high, found = 0, -(-(now.context or 0) // _CONTEXT_STEP), None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if (tried := _with_context(situation, now, middle * _CONTEXT_STEP)) is None:
+            high = middle
+        else:
+            low, found = middle, tried
+    return found
+
+
+def _with_context(situation: Situation, now: Prediction, context: int) -> Cut | None:
+    start = situation.start.under(replace(situation.start.settings, context=context))
+    interval = interval_of(start, situation.tried)
+    fraction = None if interval is None else best_fraction(start, interval, situation.tried)
+    if fraction is None:
+        return None
+    found = at_fraction(start, fraction)
+    if found.failure is not None or (found.kv_tokens or 0) < context:
+        return None
+    change = Change("flag.set", _CONTEXT, str(context))
+    return Cut(
+        id="shorter-context",
+        changes=(change, _to(fraction)) if fraction != now.fraction else (change,),
+        title=Text(f"A context of {context:,} tokens", f"上下文设为 {context:,} 个 token"),
+        loss=Text("Longer prompts are refused.", "更长的输入会被拒绝。"),
+        safety="safe",
+        rank=6,
+        prediction=found,
+        interval=interval,
+        opens=True,
+        serves_context=True,
+    )
+
+
+def _context_alone(now: Prediction, most: int | None) -> Text:
+    return Text(
+        f"The context of {now.context or 0:,} tokens is the cause: the tables that SGLang makes for so many positions "
+        f"do not fit the card. The largest that fits is {most or 0:,}.",
+        f"原因是上下文长度 {now.context or 0:,} 个 token：SGLang 为这么多位置建立的表放不进显卡。"
+        f"能放下的最大值是 {most or 0:,}。",
     )
 
 

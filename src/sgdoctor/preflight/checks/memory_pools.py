@@ -51,7 +51,7 @@ class MemoryPools:
             title = Text("the caches of this architecture are not modelled", "尚不能计算该架构的缓存大小")
             yield Finding(Status.SKIPPED, title, _table(found, now), where)
             return
-        yield _start(found, now, where)
+        yield _start(found, now, where if found.solution.context is None else asked.where(_CONTEXT))
         if found.start.settings.context is not None and now.failure is None:
             yield from _context(found.solution, now, asked.where(_CONTEXT))
 
@@ -67,14 +67,22 @@ def _start(found: Forecast, now: Prediction, where: Text | None) -> Finding:
     if now.failure is None:
         title = Text("it may start, but too little memory is left for working", "可能可以启动，但剩余工作显存过少")
         return Finding(Status.WARN, title, _table(found, now), where, "SGL443", changes, detail)
-    title = (
-        Text(f"this model does not fit {found.card.name}", f"此模型无法装入 {found.card.name}")
-        if solution.outcome is Outcome.IMPOSSIBLE
-        else Text("the start would run out of memory", "启动会因显存不足而失败")
-    )
+    title = _fails(found, now)
     evidence = f"{now.failure.message} ({_table(found, now)})"
     rule = now.failure.rule
     return Finding(Status.FAIL, title, evidence, where, rule, changes, detail, _PHASES.get(rule))
+
+
+def _fails(found: Forecast, now: Prediction) -> Text:
+    name, most = found.card.name, found.solution.context
+    if most is not None:
+        return Text(
+            f"a context of {now.context or 0:,} tokens does not fit {name}; the largest that fits is {most:,}",
+            f"{now.context or 0:,} 个 token 的上下文放不进 {name}；能放下的最大值是 {most:,}",
+        )
+    if found.solution.outcome is Outcome.IMPOSSIBLE:
+        return Text(f"this model does not fit {name}", f"此模型无法装入 {name}")
+    return Text("the start would run out of memory", "启动会因显存不足而失败")
 
 
 def _context(solution: Solution, now: Prediction, where: Text | None) -> Iterator[Finding]:

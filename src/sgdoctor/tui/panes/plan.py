@@ -44,7 +44,7 @@ def memory_lines(plan: Plan, weights_gib: float | None, lang: str, width: int) -
     shown = [(name, found) for name, found in rows if found is not None]
     if not shown:
         return wrap(styled(say_cure(lang, "memory.unknown"), MUTED), width)
-    columns = {name: [cell(found) for _, found in shown] for name, cell in _cells(weights_gib).items()}
+    columns = {name: [cell(found) for _, found in shown] for name, cell in _cells(weights_gib, lang).items()}
     columns = {name: cells for name, cells in columns.items() if any(cell != _NONE for cell in cells)}
     heads = {name: say_cure(lang, f"memory.{name}") for name in columns}
     sizes = {name: max(map(cell_len, (heads[name], *columns[name]))) + _GAP for name in columns}
@@ -75,7 +75,7 @@ def _ending(name: str, found: Prediction, lang: str, width: int) -> list[Content
     return wrap(styled(text), width, first=first, indent=2)
 
 
-def _cells(weights_gib: float | None) -> dict[str, Callable[[Prediction], str]]:
+def _cells(weights_gib: float | None, lang: str) -> dict[str, Callable[[Prediction], str]]:
     return {
         "fraction": lambda one: f"{one.fraction:.3g}",
         "weights": lambda _: _NONE if weights_gib is None else f"{weights_gib:.2f}",
@@ -83,7 +83,7 @@ def _cells(weights_gib: float | None) -> dict[str, Callable[[Prediction], str]]:
         "tokens": lambda one: _count(one.kv_tokens),
         "requests": lambda one: _count(one.max_running_requests),
         "longest": lambda one: _count(one.longest_request),
-        "left": lambda one: _amount(one.left_gib),
+        "left": lambda one: _amount(one.left_gib, lang),
     }
 
 
@@ -91,10 +91,10 @@ def _count(number: int | None) -> str:
     return _NONE if number is None else f"{number:,}"
 
 
-def _amount(size: Range | None) -> str:
+def _amount(size: Range | None, lang: str) -> str:
     if size is None:
         return _NONE
-    return f"{size.low:.2f}" if size.known else f"{size.low:.2f}-{size.high:.2f}"
+    return size.text.in_language(lang)
 
 
 def meaning_lines(draft: Draft, lang: str, width: int) -> list[Content]:
@@ -120,6 +120,8 @@ def meaning_lines(draft: Draft, lang: str, width: int) -> list[Content]:
         add(say_cure(lang, "plan.by_hand", what=left.why.in_language(lang) + change), "▲", ODD)
     if draft.refused is not None:
         add(draft.refused.in_language(lang), "✖", BAD)
+    for note in plan.predicted.not_measured if plan.predicted is not None else ():
+        add(note.in_language(lang))
     return lines
 
 

@@ -31,8 +31,8 @@ _NOT_CAPTURED: Final = Text(
     "CUDA 图占多少显存，捕获之后才知道",
 )
 _NOT_RUN: Final = Text(
-    "what a long prompt takes for a moment is known only from running it",
-    "长输入临时占用多少显存，运行之后才知道",
+    "how much is known only from running it",
+    "具体多少要运行后才知道",
 )
 
 

@@ -7,14 +7,21 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from sgdoctor.engines.sglang.memory.shape import AttentionShape, ModelShape, StateShape, VisionShape
+from sgdoctor.engines.sglang.memory.shape import (
+    AttentionShape,
+    ExpertMap,
+    ModelShape,
+    PositionTable,
+    StateShape,
+    VisionShape,
+)
 
 
 class _Known(NamedTuple):
     """A model; heads of full attention keep ``width`` values, key and value together.
 
     Hybrid models have three layers of Gated DeltaNet before each layer of full attention: 16 key heads, heads of 128,
-    a kernel of 4.
+    a kernel of 4. They rotate a quarter of a head.
     """
 
     name: str
@@ -28,6 +35,7 @@ class _Known(NamedTuple):
     width: int = 256
     value_heads: int = 0
     vision: VisionShape | None = None
+    experts: int = 0
 
     @property
     def shape(self) -> ModelShape:
@@ -43,11 +51,17 @@ class _Known(NamedTuple):
             vision=self.vision,
             hidden=self.hidden,
             intermediate=self.intermediate,
+            tables=(
+                PositionTable(self.width // 2 // (4 if linear else 1), self.context),
+                *((_ENCODER_TABLE,) if self.vision is not None else ()),
+            ),
+            experts=ExpertMap(self.layers, self.experts) if self.experts else None,
             taken_for=self.name,
         )
 
 
 _VISION: Final = VisionShape(24, 1152)
+_ENCODER_TABLE: Final = PositionTable(1152 // 16 // 2, 8192)
 _MODELS: Final = (
     _Known(
         name="Qwen3.6-27B",
@@ -74,6 +88,7 @@ _MODELS: Final = (
         width=512,
         value_heads=32,
         vision=_VISION,
+        experts=256,
     ),
     _Known(
         name="Qwen3-Next-80B-A3B",
@@ -86,11 +101,12 @@ _MODELS: Final = (
         context=262144,
         width=512,
         value_heads=32,
+        experts=512,
     ),
     _Known("Qwen3-8B", r"qwen3-8b", "Qwen3ForCausalLM", 36, 8, 4096, 12288, 40960),
     _Known("Qwen3-14B", r"qwen3-14b", "Qwen3ForCausalLM", 40, 8, 5120, 17408, 40960),
     _Known("Qwen3-32B", r"qwen3-32b", "Qwen3ForCausalLM", 64, 8, 5120, 25600, 40960),
-    _Known("Qwen3-30B-A3B", r"qwen3-30b-a3b", "Qwen3MoeForCausalLM", 48, 4, 2048, 6144, 40960),
+    _Known("Qwen3-30B-A3B", r"qwen3-30b-a3b", "Qwen3MoeForCausalLM", 48, 4, 2048, 6144, 40960, experts=128),
     _Known("Llama-3.1-8B", r"llama-3\.1-8b", "LlamaForCausalLM", 32, 8, 4096, 14336, 131072),
     _Known("Llama-3.1-70B", r"llama-3\.[13]-70b", "LlamaForCausalLM", 80, 8, 8192, 28672, 131072),
 )

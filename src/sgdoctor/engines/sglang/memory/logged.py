@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from sgdoctor.engines.base import Fact
+from sgdoctor.engines.sglang.memory.beside_weights import experts_gib
 from sgdoctor.engines.sglang.memory.costs import Measured
 from sgdoctor.engines.sglang.memory.known import known_shapes
 from sgdoctor.engines.sglang.memory.pools import BASELINE_GIB, GIB, printed_number, sizing_of
@@ -19,6 +20,8 @@ _BEFORE_PADDING: Final = "0.5.15"
 _SAME_TOKENS: Final = 0.015
 _CLOSE_GIB: Final = 0.1
 """A figure of the engine that differs by more is not of the same moment."""
+_FREE_OFF_GIB: Final = 0.01
+"""The printed memory before loading is rounded, and so is ``BASELINE_GIB``, which is added to it."""
 _HELD_GIB: Final = 0.78
 """What driver and CUDA context hold of a card before the weights: seen on a 3090 (24 GiB) and, 0.68, on an H200."""
 _KV_BYTES: Final = {"float8_e4m3fn": 1, "float8_e5m2": 1, "float32": 4}
@@ -191,11 +194,12 @@ def _sized(value: Callable[[str], Any], start: Start, told: Told) -> Start | Non
     weights = told.weights_gib
     if value("weights_gib") is not None:
         weights = value("weights_gib") + (value("draft_weights_gib") or 0.0)
+    experts = experts_gib(start.shape)
     if free is not None:
-        free += BASELINE_GIB
-        weights = weights if post is None else free - post
+        free += BASELINE_GIB + experts
+        weights = weights if post is None else free - post - experts
     elif rest is not None and weights is not None and fraction:
-        free = (rest + weights) / fraction
+        free = (rest + weights + experts) / fraction
     elif told.card_mib is not None:
         free = told.card_mib / 1024 - _HELD_GIB
     if free is None:
@@ -203,10 +207,15 @@ def _sized(value: Callable[[str], Any], start: Start, told: Told) -> Start | Non
     start = replace(start, card=Card(free, told.card_mib))
     if weights is None:
         weights = _weights_by_slots(start, value("state_slots"), fraction)
+        start = replace(start, tables_of=start.settings)
     elif fraction:
         closer = _rest_by_pools(value, start) if rest is None else rest
-        if closer is not None and abs(free * fraction - weights - closer) <= _CLOSE_GIB:
-            weights = free * fraction - closer
+        if closer is not None and abs(free * fraction - weights - experts - closer) <= _CLOSE_GIB:
+            weights = free * fraction - closer - experts
+            start = replace(start, tables_of=start.settings, measured_at=fraction)
+        if post is not None or rest is not None:
+            rounded = _ROUNDING_GIB if rest is not None or start.measured_at is None else 0.0
+            start = replace(start, rounding_gib=rounded, free_off_gib=_FREE_OFF_GIB)
     return None if weights is None or weights < 0 else replace(start, weights_gib=weights)
 
 
@@ -244,7 +253,8 @@ def _agrees(start: Start, value: Callable[[str], Any]) -> bool:
         return False
     if slot_mib is not None and (predicted.slot_mib is None or abs(predicted.slot_mib - slot_mib) > 0.01):
         return False
-    if slots is not None and predicted.slots != slots:
+    bounds = predicted.slots_bounds
+    if slots is not None and (bounds is None or not bounds.low <= slots <= bounds.high):
         return False
     if tokens is None:
         return True

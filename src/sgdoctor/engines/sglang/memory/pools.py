@@ -22,6 +22,7 @@ BASELINE_GIB: Final = 0.07
 takes its baseline at the end of the distributed set-up, 0.5.9 to 0.5.23; the size was seen in nine runs of 0.5.15."""
 
 _LARGEST: Final = 1e9
+_HALVINGS: Final = 40
 _HUNDREDTHS: Final = 200
 """Fractions above 1 are tried as well: they say by how much a card is too small."""
 
@@ -110,6 +111,25 @@ def split_state(rest: float, ask: StateAsk, sizing: Sizing) -> StateSplit:
     if drafts:
         rest -= drafts * (min(ask.requests, slots // ask.per_request) + spare)
     return StateSplit(slots, rest - (slots + spare) * ask.slot_gib)
+
+
+def kv_between(low: float, high: float, ask: StateAsk, sizing: Sizing) -> tuple[float, float]:
+    """The least and the most that is left for the KV cache where between ``low`` and ``high`` GiB are shared."""
+    least, most = split_state(low, ask, sizing), split_state(high, ask, sizing)
+    if least.slots == most.slots:
+        return least.kv_gib, most.kv_gib
+    # Where the memory is just enough for another slot, the KV cache loses that slot at once.
+    step = ask.slot_gib * (1 + ask.draft_tokens)
+    if most.slots > least.slots + 1:
+        return least.kv_gib - step, most.kv_gib + step
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if split_state(middle, ask, sizing).slots == least.slots:
+            low = middle
+        else:
+            high = middle
+    before, after = split_state(low, ask, sizing).kv_gib, split_state(high, ask, sizing).kv_gib
+    return min(least.kv_gib, after), max(before, most.kv_gib)
 
 
 def kv_tokens(gib: float, cell_bytes: float, page: int) -> int:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sgdoctor.engines.sglang.memory import costs
+from sgdoctor.engines.sglang.memory.beside_weights import experts_gib, tables_gib
 from sgdoctor.engines.sglang.memory.costs import Measured
 from sgdoctor.engines.sglang.memory.defaults import Chosen, captured_sizes, choose
 from sgdoctor.engines.sglang.memory.pools import (
@@ -11,6 +12,7 @@ from sgdoctor.engines.sglang.memory.pools import (
     SPECULATIVE_REQUESTS,
     StateAsk,
     StateSplit,
+    kv_between,
     kv_tokens,
     rest_for_pools,
     running_requests,
@@ -18,7 +20,7 @@ from sgdoctor.engines.sglang.memory.pools import (
     slots_per_request,
     split_state,
 )
-from sgdoctor.engines.sglang.memory.prediction import Failure, Prediction, Range, Warned
+from sgdoctor.engines.sglang.memory.prediction import Bounds, Failure, Prediction, Range, Warned
 from sgdoctor.engines.sglang.memory.settings import Settings
 from sgdoctor.engines.sglang.memory.shape import ModelShape
 from sgdoctor.engines.sglang.versions import version_key
@@ -29,6 +31,10 @@ _LITTLE_GIB: Final = 0.6
 _WORKSTATION_MIB: Final = 35 * 1024
 _CONTEXT_RESERVE_MIB: Final = 700
 """What the driver and the CUDA context hold of a card before anything is loaded, where its size is not known."""
+_PRINTED_ROUNDED: Final = Text(
+    "the log rounds free memory to 0.01 GB",
+    "日志中的可用显存只精确到 0.01 GB",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,7 @@ class Card:
     """One card, the fullest of several; sizes in GiB.
 
     Attributes:
-        free_gib: free before the weights are loaded ("Load weight begin. avail mem").
+        free_gib: free before the weights are loaded, when the engine takes its baseline.
         total_mib: all of its memory as ``nvidia-smi`` shows it, in MiB; None if unknown.
     """
 
@@ -65,6 +71,11 @@ class Start:
         weights_gib: what the weights take on it, those of a draft model included.
         version: of SGLang; None for the newest.
         measured: what an earlier start of this model on this card took; None if there was none.
+        tables_of: the settings for whose context ``weights_gib`` includes the tables of positions; None where it is
+            the weights alone.
+        rounding_gib: how far the memory for the pools may be off either way because a printed size was rounded.
+        free_off_gib: how far ``card.free_gib`` may be off either way.
+        measured_at: the fraction at which the memory for the pools was seen; None if it was not.
     """
 
     shape: ModelShape
@@ -73,6 +84,21 @@ class Start:
     weights_gib: float
     version: str | None = None
     measured: Measured | None = None
+    tables_of: Settings | None = None
+    rounding_gib: float = 0.0
+    free_off_gib: float = 0.0
+    measured_at: float | None = None
+
+    @property
+    def tables_gib(self) -> Range:
+        """What the tables of positions take beyond ``weights_gib``."""
+        now = tables_gib(self.shape, self.settings)
+        return now if self.tables_of is None else now.less(tables_gib(self.shape, self.tables_of))
+
+    @property
+    def loaded_gib(self) -> float:
+        """What is taken when the pools are measured, as far as it is expected."""
+        return self.weights_gib + experts_gib(self.shape) + self.tables_gib.expected
 
     def under(self, settings: Settings) -> "Start":
         """The same start with other flags."""
@@ -84,18 +110,19 @@ def predict(start: Start) -> Prediction:
     shape, settings, free = start.shape, start.settings, start.card.free_gib
     chosen = choose(settings, shape, start.card.size_mib, start.version)
     sizing = sizing_of(start.version)
-    rest = rest_for_pools(free, free - start.weights_gib, chosen.fraction)
+    rest = rest_for_pools(free, free - start.loaded_gib, chosen.fraction)
     context = settings.context or shape.context
     found = Prediction(
         fraction=chosen.fraction,
         fraction_is_default=chosen.fraction_is_default,
         rest_gib=rest,
+        rest_reason=_rest_reason(start, chosen.fraction),
         context=context,
         activations_gib=costs.activations(chosen, shape, context),
         decode_graphs=chosen.decode_sizes,
         prefill_graphs=chosen.prefill_sizes,
     )
-    if start.weights_gib >= free:
+    if start.loaded_gib >= free:
         return replace(found, failure=Failure("SGL411", "torch.OutOfMemoryError: CUDA out of memory."))
     kv_gib, ask = rest, None
     if shape.hybrid:
@@ -104,7 +131,7 @@ def predict(start: Start) -> Prediction:
             return replace(found, slots_needed=slots_needed(shape, settings, start.version))
         split = split_state(rest, ask, sizing)
         kv_gib = split.kv_gib
-        found = _with_state(found, split, ask)
+        found = replace(_with_state(found, split, ask), slots_bounds=_slots_bounds(start, found, ask))
         if split.slots <= 0 and sizing.state_checked:
             return replace(found, failure=_state_empty(split.slots, ask, rest))
     if kv_gib <= 0 and sizing.rest_checked:
@@ -112,10 +139,9 @@ def predict(start: Start) -> Prediction:
     cell = cell_bytes(shape, settings)
     if cell is None:
         return _with_left(found, start, chosen, kv_gib)
-    tokens = kv_tokens(kv_gib, cell, settings.page)
-    if settings.max_tokens is not None:
-        tokens = min(tokens, settings.max_tokens) // settings.page * settings.page
-    found = replace(found, kv_tokens=tokens, kv_gib=max(tokens, 0) * cell / GIB)
+    tokens = _capped(kv_tokens(kv_gib, cell, settings.page), settings)
+    bounds = _tokens_bounds(start, found, ask, cell)
+    found = replace(found, kv_tokens=tokens, kv_tokens_bounds=bounds, kv_gib=max(tokens, 0) * cell / GIB)
     if tokens <= 0:
         return replace(found, failure=_no_tokens(settings))
     state = None if ask is None or found.slots is None else (found.slots, ask.per_request)
@@ -125,6 +151,45 @@ def predict(start: Start) -> Prediction:
         return replace(found, failure=_state_too_small(found.slots or 0, ask))
     found = _with_left(found, start, chosen, found.kv_gib or 0.0)
     return replace(found, warnings=_warnings(found, settings))
+
+
+def _printed_off(start: Start, fraction: float) -> float:
+    """How far the memory for the pools may be off either way because of what was printed, in GiB."""
+    return start.rounding_gib + start.free_off_gib * abs((start.measured_at or 1.0) - fraction)
+
+
+def _rest_reason(start: Start, fraction: float) -> Text | None:
+    tables, printed = start.tables_gib, _printed_off(start, fraction)
+    if tables.reason is not None and tables.high - tables.low >= 2 * printed:
+        return tables.reason
+    return _PRINTED_ROUNDED if printed else None
+
+
+def _extremes(start: Start, found: Prediction) -> tuple[float, float]:
+    """The least and the most memory that the pools may find, in GiB."""
+    tables, rest = start.tables_gib, found.rest_gib or 0.0
+    spread = (tables.high - tables.low) / 2 + _printed_off(start, found.fraction)
+    return rest - spread, rest + spread
+
+
+def _slots_bounds(start: Start, found: Prediction, ask: StateAsk) -> Bounds:
+    sizing = sizing_of(start.version)
+    low, high = (split_state(extreme, ask, sizing).slots for extreme in _extremes(start, found))
+    return Bounds(low, high)
+
+
+def _tokens_bounds(start: Start, found: Prediction, ask: StateAsk | None, cell: int) -> Bounds:
+    low, high = _extremes(start, found)
+    if ask is not None:
+        low, high = kv_between(low, high, ask, sizing_of(start.version))
+    settings = start.settings
+    return Bounds(*(_capped(kv_tokens(gib, cell, settings.page), settings) for gib in (low, high)))
+
+
+def _capped(tokens: int, settings: Settings) -> int:
+    if settings.max_tokens is None:
+        return tokens
+    return min(tokens, settings.max_tokens) // settings.page * settings.page
 
 
 def _asked_requests(settings: Settings) -> int | None:
@@ -150,7 +215,7 @@ def _with_state(found: Prediction, split: StateSplit, ask: StateAsk) -> Predicti
 def _with_left(found: Prediction, start: Start, chosen: Chosen, kv_gib: float) -> Prediction:
     """What stays free, and how the start ends if that cannot be enough."""
     shape, settings = start.shape, start.settings
-    used = start.weights_gib + (found.state_gib or 0.0) + kv_gib
+    used = start.loaded_gib + (found.state_gib or 0.0) + kv_gib
     table = costs.request_table(found.max_running_requests, found.context, settings.draft_tokens)
     pools = costs.rounding(shape).plus(table).taken_from(start.card.free_gib - used)
     requests = found.max_running_requests
@@ -235,7 +300,7 @@ def _state_too_small(slots: int, ask: StateAsk) -> Failure:
 
 
 def _rest_empty(start: Start, fraction: float) -> Failure:
-    minimum = start.weights_gib / start.card.free_gib
+    minimum = start.loaded_gib / start.card.free_gib
     return Failure(
         "SGL421",
         "ValueError: Loaded weights leave no GPU memory for the KV cache under "

@@ -6,7 +6,7 @@ configuration does not determine stays None.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 _GDN: Final = ("qwen3_next", "qwen3_5", "intern_s2")
 """Model types (beginnings) with Gated DeltaNet layers: srt/configs/qwen3_next.py, qwen3_5.py."""
@@ -20,6 +20,7 @@ _KINDS: Final = {
     "chunked_attention": "sliding_attention",
 }
 _LARGEST: Final = 1 << 40
+_LARGEST_FACTOR: Final = 1000
 _MOST_LAYERS: Final = 10_000
 """Beyond any model: a number of a file from the internet must not decide how much is computed."""
 _LATENT: Final = ("kv_lora_rank", "qk_rope_head_dim")
@@ -38,6 +39,22 @@ _EXTRA_BUFFER: Final = frozenset(
     }
 )
 """Architectures for which ``auto`` becomes ``extra_buffer``: srt/arg_groups/overrides.py, 0.5.14 and 0.5.15."""
+
+_QUARTER_TURNED: Final = 0.25
+"""Share of a head that models with Gated DeltaNet rotate unless their configuration says otherwise (transformers)."""
+_AS_CONFIGURED: Final = frozenset({"", "default", "mrope", "llama3"})
+_STRETCHED: Final = frozenset({"linear", "dynamic"})
+_STRETCHED_FROM_ORIGINAL: Final = frozenset({"yarn", "deepseek_yarn"})
+"""Kinds of rotary embedding by how many positions their table begins with: srt/layers/rotary_embedding, 0.5.15."""
+_MAPPED: Final = (
+    *("Qwen2Moe", "Qwen3Moe", "Qwen3Next", "Qwen3VLMoe", "Qwen3_5Moe", "DeepseekV2", "DeepseekV3", "Glm4Moe"),
+    *("GptOss", "BailingMoe", "MiniMaxM2", "LongcatFlash", "ExaoneMoE", "KimiK25"),
+)
+"""Architectures (beginnings) whose classes tell srt/eplb/expert_location.py how many experts they have, 0.5.15."""
+_ENCODER_POSITIONS: Final = 8192
+_ENCODERS: Final = ("Qwen3VL", "Qwen3_5", "Glm4v")
+"""Architectures (beginnings) whose image encoder has a table of that many positions: srt/models/qwen3_vl.py, glm4v.py,
+0.5.9 to 0.5.23."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +105,25 @@ class VisionShape:
     hidden: int = 1024
 
 
+class PositionTable(NamedTuple):
+    """Sines and cosines of a rotary embedding, four bytes each.
+
+    Attributes:
+        width: values of one position.
+        positions: that it holds once the weights are loaded.
+    """
+
+    width: int
+    positions: int
+
+
+class ExpertMap(NamedTuple):
+    """Where each expert of a mixture is, eight bytes for every pair of a layer's experts."""
+
+    layers: int
+    experts: int
+
+
 @dataclass(frozen=True, slots=True)
 class ModelShape:
     """What of a model decides on memory.
@@ -103,6 +139,8 @@ class ModelShape:
         intermediate: width of the widest part of a layer that one token passes; None if unknown.
         sliding: whether some layers keep only a window, so that several pools share the memory.
         kv_bytes: bytes of one value of the KV cache without ``--kv-cache-dtype``.
+        tables: of positions, one for each kind of rotary embedding; those that are not understood are left out.
+        experts: the map of the experts; None for a model without one.
         taken_for: the model that it was taken for because its numbers agree; None if it was read.
     """
 
@@ -116,6 +154,8 @@ class ModelShape:
     intermediate: int | None = None
     sliding: bool = False
     kv_bytes: int = 2
+    tables: tuple[PositionTable, ...] = ()
+    experts: ExpertMap | None = None
     taken_for: str | None = None
 
     @property
@@ -149,6 +189,8 @@ def shape_of(config: Mapping[str, Any]) -> ModelShape:
         hidden=text.whole("hidden_size"),
         intermediate=_intermediate(text),
         sliding=sliding,
+        experts=_experts(architecture, text),
+        tables=(*_text_table(text), *(_encoder_table(architecture, vision) if isinstance(vision, Mapping) else ())),
     )
 
 
@@ -164,6 +206,14 @@ class _Fields:
             value = self._fields.get(name)
             if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LARGEST:
                 return value
+        return None
+
+    def share(self, *names: str) -> float | None:
+        """The first of ``names`` that is a number above 0 and not above a thousand."""
+        for name in names:
+            value = self._fields.get(name)
+            if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _LARGEST_FACTOR:
+                return float(value)
         return None
 
     def word(self, name: str) -> str:
@@ -255,6 +305,43 @@ def _vision(vision: Mapping[str, Any]) -> VisionShape:
     # `depth`, the name of most vision parts, is not asked for: srt/server_args.py adjust_mem_fraction_for_vlm, 0.5.15.
     fields = _Fields(vision)
     return VisionShape(fields.whole("num_hidden_layers") or 24, fields.whole("hidden_size") or 1024)
+
+
+def _text_table(text: _Fields) -> tuple[PositionTable, ...]:
+    """The table of the language model; nothing for a kind of rotary embedding that is not known."""
+    rope = text.part("rope_parameters" if text.has("rope_parameters") else "rope_scaling")
+    kind = rope.word("rope_type") or rope.word("type")
+    hidden, heads = text.whole("hidden_size", "n_embd"), text.whole("num_attention_heads", "n_head")
+    width = text.whole("qk_rope_head_dim", "head_dim", "attention_head_dim") or (
+        hidden // heads if hidden and heads else 0
+    )
+    gated = text.word("model_type").startswith(_GDN)
+    turned = text.share("partial_rotary_factor") or rope.share("partial_rotary_factor")
+    width = int(width * min(1.0, turned or (_QUARTER_TURNED if gated else 1.0)))
+    positions = text.whole("max_position_embeddings") or 0
+    if kind in _STRETCHED_FROM_ORIGINAL:
+        positions = rope.whole("original_max_position_embeddings") or positions
+    elif kind not in _STRETCHED | _AS_CONFIGURED:
+        return ()
+    if kind not in _AS_CONFIGURED:
+        positions = int(positions * (rope.share("factor") or 1.0))
+    return (PositionTable(width, positions),) if width and positions else ()
+
+
+def _encoder_table(architecture: str | None, vision: Mapping[str, Any]) -> tuple[PositionTable, ...]:
+    fields = _Fields(vision)
+    hidden, heads = fields.whole("hidden_size"), fields.whole("num_heads")
+    if not (architecture or "").startswith(_ENCODERS) or not hidden or not heads:
+        return ()
+    return (PositionTable(hidden // heads // 2, _ENCODER_POSITIONS),)
+
+
+def _experts(architecture: str | None, text: _Fields) -> ExpertMap | None:
+    layers = text.whole("num_hidden_layers")
+    experts = text.whole("num_experts", "n_routed_experts", "num_local_experts")
+    if not layers or not experts or not (architecture or "").startswith(_MAPPED):
+        return None
+    return ExpertMap(min(layers, _MOST_LAYERS), experts)
 
 
 def _intermediate(text: _Fields) -> int | None:

@@ -176,6 +176,14 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "nothing can be changed here; see what is to be done by hand.",
         "这里没有可改的；请看需要手动完成的部分。",
     ),
+    "fix.closing.to_type": (
+        "changes to be typed by hand: {count} ({safety})",
+        "需要手动输入：{count} 处改动（{safety}）",
+    ),
+    "fix.closing.wrong": (
+        "wrong as written: {count}; nothing can be changed here.",
+        "写法有误：{count} 处；这里没有可以改动的内容。",
+    ),
     "fix.closing.one": ("planned: 1 change ({safety})", "方案：1 处改动（{safety}）"),
     "fix.closing.several": ("planned: {count} changes ({safety})", "方案：{count} 处改动（{safety}）"),
     "fix.closing.predicted": (
@@ -275,6 +283,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "preflight.closing.warns": (
         "it should start; look at the warnings first ({warns}).",
         "应能启动；请先看警告（{warns} 项）。",
+    ),
+    "preflight.closing.unseen": (
+        "no engine was seen in this launch: only the host and the container were checked (warnings: {warns}).",
+        "没有看到引擎的启动命令：只检查了主机和容器（警告 {warns} 项）。",
     ),
     "preflight.closing.fine": ("nothing speaks against a start.", "没有发现妨碍启动的问题。"),
     "preflight.closing.host_fine": ("nothing is wrong with this host.", "本机没有问题。"),

@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.docker_run import read_shell
+from sgdoctor.launch.foreign import refuse_other_form
 from sgdoctor.launch.inspection import Inspection, open_inspection
 from sgdoctor.launch.inspection.reading import compose_origin
 from sgdoctor.launch.model import Document, Editable, Edited, EditState, FlagTable, Launch, Problem
@@ -30,6 +30,7 @@ _LOG: Final = re.compile(
     re.MULTILINE,
 )
 _COMMAND: Final = re.compile(r"\b(?:docker|podman)\s+run\b|sglang\.launch_server|\bsglang\s+serve\b")
+_SERVICES: Final = re.compile(rb"^services:", re.MULTILINE)
 _HEAD: Final = 64 << 10
 _STDIN: Final = "stdin"
 
@@ -98,10 +99,7 @@ def _find(words: Sequence[str], stack: ExitStack) -> tuple[Target, str]:
         return _command(shlex.join(words), "docker run" if words[0] == "docker" else words[0]), ""
     (name,) = words
     if name == "-":
-        text = sys.stdin.buffer.read(LARGEST + 1)
-        if len(text) > LARGEST:
-            raise UserError("stdin: too large for a command", "stdin：作为命令过大")
-        return _command(text.decode("utf-8", "replace"), _STDIN), ""
+        return _stream(name, _STDIN, stack), ""
     path, service = _file_and_service(name)
     if path is not None:
         return _file(path, service, name, stack)
@@ -128,7 +126,26 @@ def _file_and_service(name: str) -> tuple[Path | None, str | None]:
     return (Path(name), None) if looks_like_file and " " not in name else (None, None)
 
 
+def _stream(path: str, name: str, stack: ExitStack) -> Target:
+    """What comes in once: a log, a compose file, a command or a script."""
+    from sgdoctor.logs.sources import open_log
+
+    source = stack.enter_context(open_log(path))
+    head = bytes(source.data[:_HEAD])
+    is_log = (head[:2] != b"#!" and _LOG.search(head) is not None) or source.size > LARGEST
+    if not is_log and _SERVICES.search(head):
+        from sgdoctor.launch.compose.document import open_compose
+
+        return Target(name, open_compose([(name, source.data[:].decode("utf-8", "replace"))], None, os.environ))
+    if not is_log and (document := _maybe_launch(source.data[:].decode("utf-8", "replace"), name)):
+        return Target(name, document)
+    return Target(name, None, source)
+
+
 def _file(path: Path, service: str | None, name: str, stack: ExitStack) -> tuple[Target, str]:
+    refuse_other_form(path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return _stream(name, name, stack), ""
     if path.suffix in _COMPOSE:
         return _compose([path], service, name)
     head = _head(path)
@@ -137,13 +154,10 @@ def _file(path: Path, service: str | None, name: str, stack: ExitStack) -> tuple
     if head[:2] == b"#!" or path.suffix in (".sh", ".bash", ".zsh"):
         found = read_text(path)
         return Target(name, read_shell(found.text, str(path)), file=found), ""
-    if (
-        path.suffix in _SCRIPTS
-        and not _LOG.search(head)
-        and b"\0" not in head
-        and (target := _maybe_script(path, name))
-    ):
-        return target, ""
+    if path.suffix in _SCRIPTS and not _LOG.search(head) and b"\0" not in head:
+        found = read_text(path)
+        if document := _maybe_launch(found.text, str(path)):
+            return Target(name, document, file=found), ""
     from sgdoctor.logs.sources import open_log
 
     return Target(name, None, stack.enter_context(open_log(str(path)))), ""
@@ -174,13 +188,12 @@ def _head(path: Path) -> bytes:
         return b""  # whoever opens it says why
 
 
-def _maybe_script(path: Path, name: str) -> Target | None:
-    """A file without a telling name, where it starts an engine; None where it is more likely a log."""
-    found = read_text(path)
+def _maybe_launch(text: str, name: str) -> Document | None:
+    """The launch in a text without a telling name; None where it is more likely a log."""
     try:
-        return Target(name, read_shell(found.text, str(path)), file=found)
+        return read_shell(text, name)
     except UserError:
-        if _COMMAND.search(found.text):
+        if _COMMAND.search(text) or "\n" not in text.strip():
             raise
         return None
 

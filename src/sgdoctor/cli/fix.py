@@ -23,6 +23,7 @@ def configure(parser: "Parser") -> None:
     lang = parser.lang
     parser.description = say(lang, "fix.about")
     parser.dashed_values = frozenset({"--set", "--unset"})
+    parser.takes_command = True
     parser.add_argument("target", nargs="*", metavar="TARGET", help=say(lang, "fix.target"))
     parser.add_argument("--from", dest="log", metavar="LOG", help=say(lang, "fix.from"))
     for name, metavar, key in (

@@ -22,6 +22,7 @@ def configure(parser: "Parser") -> None:
 
     lang = parser.lang
     parser.description = say(lang, "preflight.about")
+    parser.takes_command = True
     parser.add_argument("target", nargs="*", metavar="TARGET", help=say(lang, "preflight.target"))
     parser.add_argument("--gpu", metavar="CARD", default="", help=say(lang, "preflight.gpu"))
     parser.add_argument("--model", metavar="DIR", help=say(lang, "preflight.model"))

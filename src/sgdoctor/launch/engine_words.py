@@ -15,6 +15,8 @@ _SUBCOMMANDS: Final = {("sglang", "serve"): "sglang", ("vllm", "serve"): "vllm"}
 _PROGRAMS: Final = {"llama-server": "llama.cpp", "sglang.launch_server": "sglang"}
 # Programs that only speak of a command.
 _TALKING: Final = frozenset({"echo", "printf", "pkill", "pgrep", "grep", "cat", "sed", "which", "man"})
+# Programs that serve nothing, whatever they are given.
+_IDLE: Final = frozenset({"sleep", "tail", "nvidia-smi", "true", "false", "ls", "top", "env", "hostname"})
 _SCRIPT_NAME: Final = re.compile(r"launch|sglang|serve", re.IGNORECASE)
 _MODEL_FLAGS: Final = ("--model-path", "--model")
 
@@ -78,6 +80,16 @@ def shell_script_at(texts: Sequence[str]) -> int | None:
         has_script = has_script or "c" in cluster
         at += 2 if cluster.endswith("o") else 1  # -euo pipefail
     return at if has_script and at < len(texts) else None
+
+
+def serves_nothing(texts: Sequence[str]) -> bool:
+    """Whether a command surely starts no server: a shell without a script, an interpreter alone, ``sleep``."""
+    if not texts:
+        return False
+    program, *rest = texts[0].rpartition("/")[2], *texts[1:]
+    if program in _SHELLS or program.startswith("python"):
+        return all(text.startswith("-") and text not in ("-c", "-m") for text in rest)
+    return program in _IDLE or program in _TALKING
 
 
 def is_shell(program: str) -> bool:

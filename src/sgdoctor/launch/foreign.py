@@ -1,6 +1,7 @@
 """Launches about which nothing true can be said: those of other engines, and those that run where their text is not."""
 
 import re
+from pathlib import Path
 from typing import Final
 
 from sgdoctor.errors import UserError
@@ -8,9 +9,20 @@ from sgdoctor.launch.commands import SEVERAL, Found, Refused, find_engine
 from sgdoctor.launch.docker_run import DockerRun
 from sgdoctor.launch.engine_command import EngineCommand
 from sgdoctor.launch.model import Document, Origin
+from sgdoctor.texts import Text
 
 _IMAGES: Final = re.compile(
     r"(?:^|[/_-])(?P<engine>vllm|llama\.cpp|ollama|text-generation-inference|tritonserver|lmdeploy|tabbyapi)(?![a-z])"
+)
+# Files that start things and are no shell text: suffixes or whole names, and what they are.
+_FORMS: Final = (
+    (frozenset({".bat", ".cmd"}), Text("a batch file of Windows", "Windows 批处理文件")),
+    (frozenset({".ps1"}), Text("a script of PowerShell", "PowerShell 脚本")),
+    (frozenset({"makefile", "gnumakefile", ".mk", "justfile"}), Text("a makefile", "Makefile")),
+    (frozenset({"dockerfile", "containerfile", ".dockerfile"}), Text("a Dockerfile", "Dockerfile")),
+    (frozenset({".py"}), Text("a program in Python", "Python 程序")),
+    (frozenset({".ipynb"}), Text("a notebook", "Jupyter 笔记本")),
+    (frozenset({".fish"}), Text("a script of fish", "fish 脚本")),
 )
 _CARRIERS: Final = frozenset(
     {"docker", "docker-compose", "podman", "podman-compose", "nerdctl", "kubectl", "oc", "ssh"}
@@ -32,6 +44,22 @@ def refuse_other_engine(document: Document) -> None:
         raise UserError(
             f"{document.name}: this starts {engine}; only launches of SGLang can be checked and changed",
             f"{document.name}：它启动的是 {engine}；只能检查和修改 SGLang 的启动配置",
+        )
+
+
+def refuse_other_form(path: Path) -> None:
+    """Refuses a file that is no shell text and no compose file by its name: it would be taken for a log.
+
+    Raises:
+        UserError: it says what the file is, and what can be given instead.
+    """
+    names = {path.name.lower(), path.suffix.lower()}
+    what = next((what for forms, what in _FORMS if names & forms), None)
+    if what is not None and path.is_file():
+        command = "sgdoctor fix 'docker run ... python3 -m sglang.launch_server ...'"
+        raise UserError(
+            f"{path}: this is {what.en}, which is not read; give the command that it runs, as one text: {command}",
+            f"{path}：这是{what.zh}，无法读取；请把其中运行的命令作为一段文本给出：{command}",
         )
 
 

@@ -22,6 +22,9 @@ _PROBE: Final = 1 << 16
 _COPIED: Final = 16 << 20
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
+PATIENCE: Final = 5.0
+"""Seconds that a named pipe is given to find a writer."""
+
 
 class LogSource(NamedTuple):
     """One log, open for reading.
@@ -225,8 +228,7 @@ def _open_path(target: str) -> IO[bytes]:
     if not target:  # Path("") is the working directory
         raise _missing(path)
     try:
-        # A FIFO blocks here until it has a writer: `sgdoctor diagnose <(docker logs x 2>&1)`.
-        file = path.open("rb")
+        file = _open_pipe(path) if path.is_fifo() else path.open("rb")
     except FileNotFoundError:
         raise _missing(path) from None
     except IsADirectoryError:
@@ -246,6 +248,40 @@ def _open_path(target: str) -> IO[bytes]:
         reason = getattr(error, "strerror", None) or str(error)
         raise UserError(f"{target!r}: cannot be opened: {reason}", f"{target!r}：无法打开：{reason}") from None
     return file
+
+
+def _open_pipe(path: Path) -> IO[bytes]:
+    """A named pipe, which opens when it has a writer; ``sgdoctor diagnose <(docker logs x 2>&1)`` has one at once.
+
+    Raises:
+        UserError: nobody wrote to it for a while.
+    """
+    from threading import Thread  # noqa: PLC0415
+
+    opened: list[IO[bytes]] = []
+    failed: list[OSError] = []
+
+    def wait() -> None:
+        try:
+            opened.append(path.open("rb"))
+        except OSError as error:
+            failed.append(error)
+
+    waiting = Thread(target=wait, daemon=True)
+    waiting.start()
+    waiting.join(PATIENCE)
+    if failed:
+        raise failed[0]
+    if not waiting.is_alive():
+        return opened[0]
+    # The one who waits is let go by a writer who has nothing to say.
+    os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+    waiting.join()
+    opened[0].close()
+    raise UserError(
+        f"{path}: a pipe that nobody writes to (waited {PATIENCE:.0f} s). Start what writes to it first.",
+        f"{path}：这是没有写入方的管道（已等待 {PATIENCE:.0f} 秒）。请先启动写入它的程序。",
+    )
 
 
 def _missing(path: Path) -> UserError:

@@ -21,6 +21,7 @@ from sgdoctor.texts import Text
 
 _SAFETY_STYLES: Final = {"safe": "green", "unsafe": "yellow", "manual": "cyan"}
 _SEVERITY_STYLES: Final = {"fatal": "bold red", "error": "red", "degraded": "yellow"}
+_WRONG: Final = frozenset({"fatal", "error"})
 _SHOWN_ALTERNATIVES: Final = 5
 _UNKNOWN: Final = "-"
 
@@ -295,6 +296,8 @@ def closing_line(answer: Answer, lang: str) -> str:
     plan = answer.plan
     if not plan.changes and plan.left:
         return say(lang, "fix.closing.by_hand")
+    if not plan.changes and (wrong := sum(problem.severity in _WRONG for problem in answer.problems)):
+        return say(lang, "fix.closing.wrong", count=wrong)
     if not plan.changes:
         warned = _warning_count(answer)
         return say(lang, "fix.closing.warned", count=warned) if warned else say(lang, "fix.closing.nothing")
@@ -304,6 +307,8 @@ def closing_line(answer: Answer, lang: str) -> str:
         "safety": say(lang, f"safety.{plan.safety}"),
     }
     key = "fix.closing.one" if len(plan.changes) == 1 else "fix.closing.several"
+    if plan.refused is not None:
+        key = "fix.closing.to_type"
     text = say(lang, key, **values)
     if values["predicted"]:
         text += say(lang, "fix.closing.predicted", **values)
@@ -322,11 +327,12 @@ def _warning_count(answer: Answer) -> int:
 def _column(prediction: Prediction | None, lang: str) -> dict[str, str]:
     """The cells of one column, by row."""
     if prediction is None:
-        return dict.fromkeys(("fraction", "slots", "tokens", "requests", "longest", "left"), _UNKNOWN)
+        return dict.fromkeys(("fraction", "slots", "tokens", "windows", "requests", "longest", "left"), _UNKNOWN)
     return {
         "fraction": f"{prediction.fraction:.3g}",
         "slots": _count(prediction.slots),
         "tokens": _count(prediction.kv_tokens),
+        "windows": _count(prediction.swa_tokens),
         "requests": _count(prediction.max_running_requests),
         "longest": _count(prediction.longest_request),
         "left": _amount(prediction.left_gib, lang),

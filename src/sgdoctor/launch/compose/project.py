@@ -1,6 +1,7 @@
 """Compose files as Compose puts them together: several files, ``extends``, environment files."""
 
 import os
+import re
 from collections.abc import Iterator
 from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence as SequenceABC
@@ -13,6 +14,9 @@ from sgdoctor.launch.compose.dotenv import read_dotenv
 from sgdoctor.launch.compose.syntax import Mapping, parse
 from sgdoctor.launch.compose.values import Fields, Items, Reader, SourceFile, Text, Value, plain
 
+_API_VERSION: Final = re.compile(r"^apiVersion:[ \t]*\S", re.MULTILINE)
+_KIND: Final = re.compile(r"^kind:[ \t]*['\"]?(?P<kind>\w+)", re.MULTILINE)
+_SERVICES: Final = re.compile(r"^services:", re.MULTILINE)
 _NAMES: Final = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
 # compose-go override/merge.go: these are replaced as a whole, other lists and mappings are put together.
 _REPLACED: Final = frozenset({"command", "entrypoint"})
@@ -172,10 +176,24 @@ def _source(file: File) -> SourceFile:
 
 
 def _parsed(file: SourceFile) -> SourceFile:
+    if kind := kubernetes_kind(file.text):
+        hint = "sgdoctor fix 'python3 -m sglang.launch_server ...'"
+        raise UserError(
+            f"{file.name}: this is a manifest of Kubernetes ({kind}), no compose file; give the container's command "
+            f"and args as one text: {hint}",
+            f"{file.name}：这是 Kubernetes 清单（{kind}），不是 compose 文件；"
+            f"请把容器的 command 和 args 作为一段文本给出：{hint}",
+        )
     root = parse(file.text, file.name)
     if not isinstance(root, Mapping):
         raise UserError(f"{file.name}: is no compose file", f"{file.name}：不是 compose 文件")
     return replace(file, root=root)
+
+
+def kubernetes_kind(text: str) -> str:
+    """What a manifest of Kubernetes makes, such as ``Deployment``; empty for other texts."""
+    kind = _KIND.search(text) if _API_VERSION.search(text) and not _SERVICES.search(text) else None
+    return kind["kind"] if kind else ""
 
 
 def _key(file: SourceFile) -> str:

@@ -45,7 +45,7 @@ def main() -> None:
     print(f"{'':58} {'slots':>14} {'seen':>6} {'tokens':>10} {'between':>23} {'seen':>10}    error")
     errors = []
     print("reported, by configuration and weights")
-    for case in vectors()["reported"]:
+    for case in (*vectors()["reported"], *vectors()["elsewhere"]):
         seen = (case.get(name) for name in ("slots", "tokens", "tokens_at_least"))
         errors.append(show(f"  {case['name']}", predict(reported_start(case)), *seen))
     print("run, by configuration and memory before and after loading")

@@ -22,7 +22,15 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 _OF_THE_POOLS = frozenset(
     {"state_slots", "state_slot_mib", "pools_rest_gib", "state_gib", "conv_state_gib", "ssm_state_gib", "kv_gib"}
-    | {"kv_tokens", "max_total_num_tokens", "max_running_requests", "mem_after_pools_gib", "is_hybrid"}
+    | {
+        "kv_tokens",
+        "swa_tokens",
+        "swa_gib",
+        "max_total_num_tokens",
+        "max_running_requests",
+        "mem_after_pools_gib",
+        "is_hybrid",
+    }
 )
 
 
@@ -48,7 +56,7 @@ def reported_start(case: Mapping[str, Any]) -> Start:
     return Start(
         shape_of(vectors()["models"][case["model"]]),
         settings_of_flags(case["flags"]),
-        Card(case["free"], 24576),
+        Card(case["free"], case.get("card", 24576)),
         case["weights"],
         version=case["version"],
         rounding_gib=0.005,

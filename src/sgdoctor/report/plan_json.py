@@ -200,6 +200,7 @@ def _predicted(prediction: Prediction | None) -> dict[str, Any] | None:
         "state_slots_range": list(prediction.slots_bounds) if prediction.slots_bounds else None,
         "kv_tokens": prediction.kv_tokens,
         "kv_tokens_range": list(prediction.kv_tokens_bounds) if prediction.kv_tokens_bounds else None,
+        "swa_tokens": prediction.swa_tokens,
         "max_running_requests": prediction.max_running_requests,
         "context": prediction.context,
         "longest_request": prediction.longest_request,

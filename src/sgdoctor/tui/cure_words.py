@@ -54,6 +54,7 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "memory.weights": ("weights", "权重"),
     "memory.state": ("state", "状态"),
     "memory.tokens": ("KV tokens", "KV token"),
+    "memory.windows": ("SWA tokens", "SWA token"),
     "memory.requests": ("requests", "请求数"),
     "memory.longest": ("longest", "最长"),
     "memory.left": ("left", "剩余"),

@@ -10,7 +10,7 @@ from sgdoctor.engines.sglang.memory.prediction import Prediction, Range, known
 from sgdoctor.fixes.memory.situation import Tried
 from sgdoctor.fixes.memory.solution import Interval
 
-TOO_LOW: Final = frozenset({"SGL401", "SGL402", "SGL421", "SGL422"})
+TOO_LOW: Final = frozenset({"SGL401", "SGL402", "SGL421", "SGL422", "SGL447"})
 """Rules of pools that a larger fraction would make room for."""
 _HIGHEST: Final = 0.98
 """Above it a desktop or the next driver decides."""

@@ -49,7 +49,7 @@ def memory_lines(plan: Plan, weights_gib: float | None, lang: str, width: int) -
     heads = {name: say_cure(lang, f"memory.{name}") for name in columns}
     sizes = {name: max(map(cell_len, (heads[name], *columns[name]))) + _GAP for name in columns}
     label = max(cell_len(say_cure(lang, f"memory.{name}")) for name, _ in shown)
-    for name in ("longest", "fraction", "weights"):  # what can be done without, where there is little room
+    for name in ("windows", "longest", "fraction", "weights"):  # what can be done without, where there is little room
         if label + sum(sizes.values()) > width:
             sizes.pop(name, None)
     head = "".join(column(heads[name], size, right=True) for name, size in sizes.items())
@@ -81,6 +81,7 @@ def _cells(weights_gib: float | None, lang: str) -> dict[str, Callable[[Predicti
         "weights": lambda _: _NONE if weights_gib is None else f"{weights_gib:.2f}",
         "state": lambda one: _NONE if one.state_gib is None else f"{one.state_gib:.2f}",
         "tokens": lambda one: _count(one.kv_tokens),
+        "windows": lambda one: _count(one.swa_tokens),
         "requests": lambda one: _count(one.max_running_requests),
         "longest": lambda one: _count(one.longest_request),
         "left": lambda one: _amount(one.left_gib, lang),

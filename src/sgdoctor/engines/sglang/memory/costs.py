@@ -75,6 +75,7 @@ def request_table(requests: int | None, context: int | None, draft_tokens: int |
 def rounding(shape: ModelShape) -> Range:
     """What the buffers of the pools take beyond their contents."""
     layers = shape.attention.layers if shape.attention is not None else 1
+    layers += shape.windows.layers if shape.windows is not None else 0
     return Range(0.0, (2 * max(layers, 16) + 8) * _POOL_BLOCK_MIB * MIB / GIB)
 
 

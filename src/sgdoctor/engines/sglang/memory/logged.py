@@ -9,10 +9,13 @@ from sgdoctor.engines.base import Fact
 from sgdoctor.engines.sglang.memory.beside_weights import experts_gib
 from sgdoctor.engines.sglang.memory.costs import Measured
 from sgdoctor.engines.sglang.memory.known import known_shapes
+from sgdoctor.engines.sglang.memory.layout import layout_of, window_length
 from sgdoctor.engines.sglang.memory.pools import BASELINE_GIB, GIB, printed_number, sizing_of
 from sgdoctor.engines.sglang.memory.predict import Card, Start, cell_bytes, predict, state_ask
 from sgdoctor.engines.sglang.memory.settings import Settings, settings_of_arguments, settings_of_flags
 from sgdoctor.engines.sglang.memory.shape import AttentionShape, ModelShape, StateShape, shape_of
+from sgdoctor.engines.sglang.memory.sparse import is_sparse
+from sgdoctor.engines.sglang.memory.windows import WindowShape, may_have_pool
 
 _ROUNDING_GIB: Final = 0.005
 """Printed sizes are rounded to 0.01 GiB."""
@@ -29,7 +32,7 @@ _SMALL_CONV: Final = 0.02
 """Share of the convolution states in a slot where only the sum is printed; 2 to 4 % in all models known here."""
 _RESOLVED: Final = (
     *("fraction", "chunk", "max_prefill", "decode_max_bs", "decode_graph", "prefill_graph", "prefill_max_bs"),
-    *("strategy", "overlap_off", "page", "attention", "draft_tokens"),
+    *("strategy", "overlap_off", "page", "attention", "draft_tokens", "sparse_prefill", "sparse_decode"),
 )
 """Arguments that a log lists as SGLang resolved them: they hold for a launch that does not give them too."""
 
@@ -132,26 +135,49 @@ def shape_of_facts(value: Callable[[str], Any], settings: Settings, version: str
     kv_bytes = _KV_BYTES.get(str(value("kv_dtype") or "").removeprefix("torch."), 2)
     hybrid = bool(value("is_hybrid") or value("args.uses_mamba_radix_cache"))
     context, architecture = value("context_len"), value("architecture")
+    architecture = architecture if isinstance(architecture, str) else None
+    attention, windows = _printed(value, settings, kv_bytes)
+    if is_sparse(architecture) and (settings.kv_bytes or kv_bytes) == 1:
+        # What is printed is not what the memory was divided by.
+        attention = None
     shape = ModelShape(
-        architecture=architecture if isinstance(architecture, str) else None,
-        attention=_attention(value, settings, kv_bytes),
+        architecture=architecture,
+        attention=attention,
+        windows=windows,
+        pooled=(windows is not None) if may_have_pool(architecture) else None,
         hybrid=hybrid,
         context=context if isinstance(context, int) else None,
         kv_bytes=kv_bytes if settings.kv_bytes is None else 2,
     )
     if not hybrid:
         return shape
-    pool = (value("kv_tokens") or 0) * (cell_bytes(shape, settings) or 0)
+    pool = (value("kv_tokens") or 0) * (cell_bytes(shape, settings, version) or 0)
     return replace(shape, state=_state(value, settings, pool, version))
 
 
-def _attention(value: Callable[[str], Any], settings: Settings, kv_bytes: int) -> AttentionShape | None:
+def _printed(
+    value: Callable[[str], Any], settings: Settings, kv_bytes: int
+) -> tuple[AttentionShape | None, WindowShape | None]:
+    """The KV cache by its printed sizes: layers of full attention, and those with a window where they are apart."""
     tokens, gib = value("kv_tokens"), value("kv_gib")
     if not tokens or tokens <= 0 or not gib:
-        return None
-    cell = _roundest((gib - 2 * _ROUNDING_GIB) * GIB / tokens, (gib + 2 * _ROUNDING_GIB) * GIB / tokens)
+        return None, None
+    swa_tokens, swa_gib = value("swa_tokens"), value("swa_gib")
+    each = settings.kv_bytes or kv_bytes
     # As many heads as cards, so that fewer cards hold more of them.
-    return AttentionShape(settings.tp, max(1, cell // (settings.kv_bytes or kv_bytes)), 1)
+    if not swa_tokens or swa_tokens <= 0 or not swa_gib or swa_gib >= gib:
+        return AttentionShape(settings.tp, max(1, _cell(gib, tokens) // each), 1), None
+    # Each pool holds one page more than it counts (srt/mem_cache/memory_pool.py MHATokenToKVPool).
+    full = _cell(gib - swa_gib, tokens + settings.page)
+    window = _cell(swa_gib, swa_tokens + settings.page)
+    return (
+        AttentionShape(settings.tp, max(1, full // each), 1),
+        WindowShape(settings.tp, max(1, window // each), 1, window_length(swa_tokens, settings, settings.chunk)),
+    )
+
+
+def _cell(gib: float, tokens: int) -> int:
+    return _roundest((gib - 2 * _ROUNDING_GIB) * GIB / tokens, (gib + 2 * _ROUNDING_GIB) * GIB / tokens)
 
 
 def _state(value: Callable[[str], Any], settings: Settings, kv_bytes: float, version: str | None) -> StateShape | None:
@@ -221,10 +247,13 @@ def _sized(value: Callable[[str], Any], start: Start, told: Told) -> Start | Non
 
 def _rest_by_pools(value: Callable[[str], Any], start: Start) -> float | None:
     """Memory that the pools were made from, by what they hold: closer than the difference of two rounded sizes."""
-    tokens, cell = value("kv_tokens"), cell_bytes(start.shape, start.settings)
-    if not tokens or cell is None or start.settings.max_tokens is not None or start.shape.sliding:
+    tokens = value("kv_tokens")
+    layout = layout_of(
+        start.shape, start.settings, start.version, chunk=start.settings.chunk, card_mib=start.card.size_mib
+    )
+    if not tokens or layout is None or start.settings.max_tokens is not None:
         return None
-    rest = tokens * cell / GIB
+    rest = layout.budget_gib(tokens)
     if not start.shape.hybrid:
         return float(rest)
     ask = state_ask(start.shape, start.settings, start.version)

@@ -7,13 +7,13 @@ from sgdoctor.engines.sglang.memory import costs
 from sgdoctor.engines.sglang.memory.beside_weights import experts_gib, tables_gib
 from sgdoctor.engines.sglang.memory.costs import Measured
 from sgdoctor.engines.sglang.memory.defaults import Chosen, captured_sizes, choose
+from sgdoctor.engines.sglang.memory.layout import Layout, layout_of
 from sgdoctor.engines.sglang.memory.pools import (
     GIB,
     SPECULATIVE_REQUESTS,
     StateAsk,
     StateSplit,
     kv_between,
-    kv_tokens,
     rest_for_pools,
     running_requests,
     sizing_of,
@@ -34,6 +34,14 @@ _CONTEXT_RESERVE_MIB: Final = 700
 _PRINTED_ROUNDED: Final = Text(
     "the log rounds free memory to 0.01 GB",
     "日志中的可用显存只精确到 0.01 GB",
+)
+
+_UNPROVEN: Final = Warned(
+    "pools-unproven",
+    Text(
+        "How SGLang divides the KV cache of this model is read from its source; no recorded start has confirmed it.",
+        "这个模型的 KV 缓存分配方式来自 SGLang 源码，尚未经实际启动日志验证。",
+    ),
 )
 
 
@@ -136,21 +144,28 @@ def predict(start: Start) -> Prediction:
             return replace(found, failure=_state_empty(split.slots, ask, rest))
     if kv_gib <= 0 and sizing.rest_checked:
         return replace(found, failure=_rest_empty(start, chosen.fraction))
-    cell = cell_bytes(shape, settings)
-    if cell is None:
+    layout = layout_of(shape, settings, start.version, chunk=chosen.chunk, card_mib=start.card.size_mib)
+    if layout is None:
         return _with_left(found, start, chosen, kv_gib)
-    tokens = _capped(kv_tokens(kv_gib, cell, settings.page), settings)
-    bounds = _tokens_bounds(start, found, ask, cell)
-    found = replace(found, kv_tokens=tokens, kv_tokens_bounds=bounds, kv_gib=max(tokens, 0) * cell / GIB)
+    tokens = layout.tokens(kv_gib, settings.max_tokens)
+    bounds = _tokens_bounds(start, found, ask, layout)
+    found = replace(found, kv_tokens=tokens, kv_tokens_bounds=bounds, kv_gib=layout.gib(max(tokens, 0)))
+    found = replace(found, swa_tokens=layout.in_window(max(tokens, 0)))
+    if tokens <= 0 and layout.window_tokens is not None:
+        return replace(found, failure=_no_room_beside(layout, kv_gib))
     if tokens <= 0:
         return replace(found, failure=_no_tokens(settings))
+    least = layout.smallest_window
+    if least is not None and found.swa_tokens is not None and found.swa_tokens <= least:
+        return replace(found, failure=_window_too_small(found.swa_tokens, least - settings.page, settings.page))
     state = None if ask is None or found.slots is None else (found.slots, ask.per_request)
     requests = running_requests(tokens, context or tokens, _asked_requests(settings), state, sizing)
-    found = replace(found, max_running_requests=max(requests, 0), longest_request=min(context or tokens, tokens))
+    longest = min(tokens, found.swa_tokens or tokens) if layout.shortens else tokens
+    found = replace(found, max_running_requests=max(requests, 0), longest_request=min(context or longest, longest))
     if requests <= 0 and ask is not None and sizing.state_checked:
         return replace(found, failure=_state_too_small(found.slots or 0, ask))
     found = _with_left(found, start, chosen, found.kv_gib or 0.0)
-    return replace(found, warnings=_warnings(found, settings))
+    return replace(found, warnings=(*_warnings(found, settings), *(() if layout.proven else (_UNPROVEN,))))
 
 
 def _printed_off(start: Start, fraction: float) -> float:
@@ -178,18 +193,11 @@ def _slots_bounds(start: Start, found: Prediction, ask: StateAsk) -> Bounds:
     return Bounds(low, high)
 
 
-def _tokens_bounds(start: Start, found: Prediction, ask: StateAsk | None, cell: int) -> Bounds:
+def _tokens_bounds(start: Start, found: Prediction, ask: StateAsk | None, layout: Layout) -> Bounds:
     low, high = _extremes(start, found)
     if ask is not None:
         low, high = kv_between(low, high, ask, sizing_of(start.version))
-    settings = start.settings
-    return Bounds(*(_capped(kv_tokens(gib, cell, settings.page), settings) for gib in (low, high)))
-
-
-def _capped(tokens: int, settings: Settings) -> int:
-    if settings.max_tokens is None:
-        return tokens
-    return min(tokens, settings.max_tokens) // settings.page * settings.page
+    return Bounds(*(layout.tokens(gib, start.settings.max_tokens) for gib in (low, high)))
 
 
 def _asked_requests(settings: Settings) -> int | None:
@@ -250,11 +258,10 @@ def state_ask(shape: ModelShape, settings: Settings, version: str | None) -> Sta
     )
 
 
-def cell_bytes(shape: ModelShape, settings: Settings) -> int | None:
-    """Bytes of the KV cache that one token takes on one card; None if not determined."""
-    if shape.attention is None or settings.kv_bytes_unknown:
-        return None
-    return shape.attention.values(settings.tp) * (settings.kv_bytes or shape.kv_bytes)
+def cell_bytes(shape: ModelShape, settings: Settings, version: str | None = None) -> float | None:
+    """Bytes of the KV cache that one token takes on one card, its share of windows included; None if not determined."""
+    layout = layout_of(shape, settings, version)
+    return None if layout is None else layout.counted
 
 
 def strategy_in_force(shape: ModelShape, settings: Settings, version: str | None) -> str | None:
@@ -313,6 +320,23 @@ def _no_tokens(settings: Settings) -> Failure:
     return Failure(
         "SGL423" if capped else "SGL422",
         "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
+    )
+
+
+def _no_room_beside(layout: Layout, kv_gib: float) -> Failure:
+    tokens, taken = layout.window_tokens or 0, layout.gib(0)
+    return Failure(
+        "SGL447",
+        f"RuntimeError: SWA pool cap ({tokens} tokens, {taken:.2f} GiB) leaves no room for the full KV pool within the "
+        f"available {kv_gib:.2f} GiB.",
+    )
+
+
+def _window_too_small(tokens: int, window: int, page: int) -> Failure:
+    return Failure(
+        "SGL447",
+        f"ValueError: SWA pool ({tokens} tokens) cannot hold even one request: the prefill admission floor is "
+        f"sliding_window_size ({window}) + page_size ({page}).",
     )
 
 

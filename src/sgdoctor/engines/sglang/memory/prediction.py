@@ -114,7 +114,8 @@ class Prediction:
         state_gib: the state cache, its spare slot included.
         kv_tokens: capacity of the KV cache.
         kv_tokens_bounds: between which numbers it is.
-        kv_gib: its size.
+        kv_gib: its size, that of a pool for windows and of an index included.
+        swa_tokens: capacity of the pool for layers that keep only a window; None for a model without one.
         max_running_requests: requests at once.
         context: tokens that a request may have by the settings; None if unknown.
         longest_request: tokens that one request can really have: the smaller of context and KV cache.
@@ -140,6 +141,7 @@ class Prediction:
     kv_tokens: int | None = None
     kv_tokens_bounds: Bounds | None = None
     kv_gib: float | None = None
+    swa_tokens: int | None = None
     max_running_requests: int | None = None
     context: int | None = None
     longest_request: int | None = None

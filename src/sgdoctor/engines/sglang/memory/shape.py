@@ -5,8 +5,11 @@ configuration does not determine stays None.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
+
+from sgdoctor.engines.sglang.memory.sparse import SparseIndex, sparse_index
+from sgdoctor.engines.sglang.memory.windows import WindowShape, global_names, modelled, window_layers, window_shape
 
 _GDN: Final = ("qwen3_next", "qwen3_5", "intern_s2")
 """Model types (beginnings) with Gated DeltaNet layers: srt/configs/qwen3_next.py, qwen3_5.py."""
@@ -24,6 +27,15 @@ _LARGEST_FACTOR: Final = 1000
 _MOST_LAYERS: Final = 10_000
 """Beyond any model: a number of a file from the internet must not decide how much is computed."""
 _LATENT: Final = ("kv_lora_rank", "qk_rope_head_dim")
+_LEFT_TO_THE_CLASS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "gemma3_text": {
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "max_position_embeddings": 131072,
+    },
+}
+"""Numbers that published configurations leave out, by model type: Gemma3TextConfig of transformers 4.50 to 5.12."""
 _EXTRA_BUFFER: Final = frozenset(
     {
         "Qwen3_5ForConditionalGeneration",
@@ -39,7 +51,6 @@ _EXTRA_BUFFER: Final = frozenset(
     }
 )
 """Architectures for which ``auto`` becomes ``extra_buffer``: srt/arg_groups/overrides.py, 0.5.14 and 0.5.15."""
-
 _QUARTER_TURNED: Final = 0.25
 """Share of a head that models with Gated DeltaNet rotate unless their configuration says otherwise (transformers)."""
 _AS_CONFIGURED: Final = frozenset({"", "default", "mrope", "llama3"})
@@ -64,7 +75,7 @@ class AttentionShape:
     Attributes:
         heads: KV heads of a layer, all cards together.
         width: values that one head keeps, key and value together; of a latent cache all that a layer keeps.
-        layers: that keep a full KV cache.
+        layers: that keep a full KV cache; those that ``ModelShape.windows`` has are left out.
         latent: whether it is the compressed cache of MLA, which tensor parallelism does not divide.
     """
 
@@ -130,14 +141,16 @@ class ModelShape:
 
     Attributes:
         architecture: name of the model class; None if unknown.
-        attention: None if it is not determined: a sliding window, an architecture that is not understood.
+        attention: None if it is not determined, as for an architecture that is not understood.
         state: None for a model without state cache, or where its size is unknown.
         hybrid: whether the model has a state cache.
         context: longest context of the configuration, in tokens.
         vision: None for a model of text alone.
         hidden: width of the residual stream; None if unknown.
         intermediate: width of the widest part of a layer that one token passes; None if unknown.
-        sliding: whether some layers keep only a window, so that several pools share the memory.
+        windows: layers that may get a pool of their own because they keep only a window; None without them.
+        pooled: whether a log showed that pool; None where the version decides.
+        sparse: the index of sparse latent attention; None without one.
         kv_bytes: bytes of one value of the KV cache without ``--kv-cache-dtype``.
         tables: of positions, one for each kind of rotary embedding; those that are not understood are left out.
         experts: the map of the experts; None for a model without one.
@@ -152,7 +165,9 @@ class ModelShape:
     vision: VisionShape | None = None
     hidden: int | None = None
     intermediate: int | None = None
-    sliding: bool = False
+    windows: WindowShape | None = None
+    pooled: bool | None = None
+    sparse: SparseIndex | None = None
     kv_bytes: int = 2
     tables: tuple[PositionTable, ...] = ()
     experts: ExpertMap | None = None
@@ -171,24 +186,31 @@ def shape_of(config: Mapping[str, Any]) -> ModelShape:
         config: the whole file; the language model may be nested in ``text_config`` or ``llm_config``.
     """
     nested = config.get("text_config") or config.get("llm_config")
-    text = _Fields({**config, **nested} if isinstance(nested, Mapping) else config)
+    merged = {**config, **nested} if isinstance(nested, Mapping) else config
+    text = _Fields({**_LEFT_TO_THE_CLASS.get(str(merged.get("model_type")), {}), **merged})
     names = config.get("architectures")
     architecture = names[0] if isinstance(names, Sequence) and names and isinstance(names[0], str) else None
     kinds = _layer_kinds(text)
-    sliding = "sliding_attention" in kinds
     state = _state(text, sum(kind in {"linear", "both"} for kind in kinds))
-    full = sum(kind in {"full", "both"} for kind in kinds)
+    full = sum(kind in {"full", "both", "sliding_attention"} for kind in kinds)
+    attention, windows = _windows(
+        text, _attention(text, full, architecture), architecture, sliding="sliding_attention" in kinds
+    )
+    sparse = sparse_index(architecture, text, full) if attention is not None and attention.latent else None
+    if text.has("index_head_dim") and sparse is None:
+        attention = None
     vision = config.get("vision_config")
     return ModelShape(
         architecture=architecture,
-        attention=None if sliding else _attention(text, full),
+        attention=attention,
         state=state,
         hybrid=any(kind in {"linear", "both"} for kind in kinds),
         context=text.whole("max_position_embeddings", "seq_length", "max_sequence_length", "model_max_length"),
         vision=_vision(vision) if isinstance(vision, Mapping) else None,
         hidden=text.whole("hidden_size"),
         intermediate=_intermediate(text),
-        sliding=sliding,
+        windows=windows,
+        sparse=sparse,
         experts=_experts(architecture, text),
         tables=(*_text_table(text), *(_encoder_table(architecture, vision) if isinstance(vision, Mapping) else ())),
     )
@@ -224,6 +246,10 @@ class _Fields:
         value = self._fields.get(name)
         return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
+    def numbers(self, name: str) -> list[int]:
+        value = self._fields.get(name)
+        return [one for one in value if isinstance(one, int)] if isinstance(value, list) else []
+
     def part(self, name: str) -> "_Fields":
         value = self._fields.get(name)
         return _Fields(value if isinstance(value, Mapping) else {})
@@ -248,27 +274,45 @@ def _layer_kinds(text: _Fields) -> list[str]:
         return [{"M": "linear", "*": "full"}.get(letter, "none") for letter in pattern]
     blocks = text.words("layers_block_type") or text.words("layer_types")
     if blocks:
-        return [_KINDS.get(kind, "none") for kind in blocks]
-    if text.has("sliding_window_pattern") or (text.has("sliding_window") and text.has("use_sliding_window")):
-        return ["sliding_attention"] * layers
+        # The list may go on for layers of multi-token prediction.
+        return [_KINDS.get(kind, "none") for kind in blocks][: layers or None]
+    # Windows of these models have no pool of their own in any version, so each layer keeps every token.
     return ["full"] * layers
 
 
-def _attention(text: _Fields, layers: int) -> AttentionShape | None:
-    if not layers:
+def _attention(text: _Fields, layers: int, architecture: str | None) -> AttentionShape | None:
+    if not layers or not modelled(architecture):
         return None
     rank, rope = (text.whole(name) for name in _LATENT)
     if rank and rope:
-        return AttentionShape(1, rank + rope, layers, latent=True) if not text.has("index_head_dim") else None
+        return AttentionShape(1, rank + rope, layers, latent=True)
+    own_heads, own_width = global_names(architecture)
     heads = text.whole("num_attention_heads", "n_head")
-    kv_heads = text.whole("num_key_value_heads", "num_kv_heads", "multi_query_group_num") or heads
-    width = text.whole("head_dim", "attention_head_dim")
+    names = ("num_key_value_heads", "num_kv_heads", "multi_query_group_num", "num_attention_groups")
+    kv_heads = text.whole(*own_heads, *names) or heads
+    width = text.whole(*own_width, "head_dim", "attention_head_dim")
     hidden = text.whole("hidden_size", "n_embd")
     if width is None and heads and hidden:
         width = hidden // heads
     if kv_heads is None or width is None:
         return None
     return AttentionShape(kv_heads, width + (text.whole("v_head_dim") or width), layers)
+
+
+def _windows(
+    text: _Fields, attention: AttentionShape | None, architecture: str | None, *, sliding: bool
+) -> tuple[AttentionShape | None, WindowShape | None]:
+    """The layers of full attention, and those with a window that may get a pool of their own."""
+    if attention is None or (sliding and architecture is None):
+        return None, None
+    count = window_layers(architecture, text, text.whole("num_hidden_layers") or attention.layers)
+    if count is None or (attention.latent and count):
+        return None, None
+    if not count:
+        return attention, None
+    plain = text.whole("num_key_value_heads", "num_kv_heads", "num_attention_groups") or attention.heads
+    width = text.whole("head_dim", "attention_head_dim") or attention.width // 2
+    return replace(attention, layers=attention.layers - count), window_shape(architecture, text, count, plain, width)
 
 
 def _state(text: _Fields, layers: int) -> StateShape | None:

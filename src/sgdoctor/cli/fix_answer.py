@@ -15,6 +15,7 @@ from sgdoctor.diagnosis.pipeline import diagnose
 from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.engines.sglang.logged_launch import logged_launch
 from sgdoctor.errors import UserError
+from sgdoctor.fixes.config_file import with_config
 from sgdoctor.fixes.flag_tables import assumed, flag_problems, likeliest, refuse_unread
 from sgdoctor.fixes.model import Answer, Basis
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches, patches_for
@@ -73,10 +74,11 @@ def answer_for(
     table = schema(version) if version else likeliest(document, facts)
     if document is None:
         document = _logged(facts, version, target.name) or unseen or Unseen(target.name)
+    beside = target.file.path.absolute().parent if target.file is not None else Path.cwd()
+    document = with_config(document, table, beside)
     launch = as_meant(document, document.problems, table)
     asked_for = asked(arguments.set, arguments.unset, arguments.env, table)
     refuse_unread(asked_for, table)
-    beside = target.file.path.absolute().parent if target.file is not None else Path.cwd()
     folder = model_folder(launch, table, beside)
     script, patches = _patches(
         verdict, launch, _Places(folder, beside, bare, _serves_as(launch, table)), arguments.choose

@@ -1,11 +1,13 @@
 """The flags that are assumed for a launch, and what the engine would say of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from sgdoctor.engines.sglang.flags.check import check_flags
 from sgdoctor.engines.sglang.flags.model import Schema
 from sgdoctor.engines.sglang.flags.schemas import schema, versions
+from sgdoctor.engines.sglang.flags.settings import place_of
 from sgdoctor.engines.sglang.flags.values import read_value
 from sgdoctor.engines.sglang.versions import version_key
 from sgdoctor.errors import UserError
@@ -14,6 +16,7 @@ from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Document, Launch, Problem
 from sgdoctor.texts import Text
 
+_REPEATED: Final = "flag-repeated"
 _BAD: Final = frozenset({"fatal", "error"})
 
 
@@ -25,7 +28,41 @@ def flag_problems(launch: Launch, table: Schema, facts: Mapping[str, Any]) -> Se
         table: the flags of its version.
         facts: of a log, by name.
     """
-    return check_flags(launch.argv, launch.flags_at, table, facts) if launch.argv and launch.engine == "sglang" else ()
+    if not launch.argv or launch.engine != "sglang":
+        return ()
+    found = check_flags(launch.argv, launch.flags_at, table, facts)
+    if not launch.config_words:
+        return found
+    # That the command line says something else than the file is what it is for.
+    repeated = [one for one in check_flags(launch.typed.argv, launch.flags_at, table, facts) if one.id == _REPEATED]
+    places = {place_of(index): launch.place_of(index) for index in range(len(launch.argv))}
+    behind = launch.flags_at + launch.config_words
+    inside = {place_of(index) for index in range(launch.flags_at, behind)}
+    placed = [
+        replace(_for_file(one, launch) if one.where in inside else one, where=places.get(one.where, one.where))
+        if one.where is not None
+        else one
+        for one in found
+        if one.id != _REPEATED
+    ]
+    return (*placed, *repeated)
+
+
+def _for_file(problem: Problem, launch: Launch) -> Problem:
+    """A mistake in the file of ``--config``: argparse refuses it also where the command line says something else."""
+    if problem.severity not in _BAD:
+        return problem
+    lines = "; ".join(
+        f"{one.name.removeprefix('--')}: {'true' if one.value is None else one.value}"
+        for one in problem.changes
+        if one.kind == "flag.set"
+    )
+    before = problem.detail or Text("", "")
+    new = Text(
+        f"{before.en} In {launch.config} write: {lines}" if lines else f"{before.en} Put it right in {launch.config}.",
+        f"{before.zh} 在 {launch.config} 中改成：{lines}" if lines else f"{before.zh} 请在 {launch.config} 中改正。",
+    )
+    return replace(problem, changes=(), detail=Text(new.en.strip(), new.zh.strip()))
 
 
 def refuse_unread(changes: Iterable[Change], table: Schema) -> None:

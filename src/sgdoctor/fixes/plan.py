@@ -313,8 +313,8 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
         left.insert(0, Left(None, impossible))
     return Plan(
         steps=tuple(steps),
-        before=document.launch,
-        after=after,
+        before=document.launch.typed,
+        after=after.typed,
         text=text,
         diff="" if text is None else _diff(document.text, text, known.file),
         safety=max((step.safety for step in steps), key=_SAFETY.index, default="safe"),

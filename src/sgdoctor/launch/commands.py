@@ -27,6 +27,9 @@ from sgdoctor.texts import Text
 _EXPORT: Final = re.compile(r"\bexport[ \t]+\Z")
 _COMMAND_END: Final = re.compile(r"[ \t]*(?:[\r\n;&|)]|\Z)")
 _YES: Final = Editable(EditState.YES)
+
+CONFIG_NOTE: Final = Text("the file of --config may set the same flags", "--config 的文件里可能也有同样的参数")
+"""As long as nobody has looked into the file."""
 _TELLING: Final = frozenset({"--model-path", "--model", "--port"})
 
 SEVERAL: Final = "several-launches"
@@ -389,7 +392,7 @@ def _notes(arguments: Sequence[Word]) -> list[Text]:
             )
         )
     if any(word.text.partition("=")[0] == "--config" for word in arguments):
-        notes.append(Text("the file of --config may set the same flags", "--config 的文件里可能也有同样的参数"))
+        notes.append(CONFIG_NOTE)
     return notes
 
 

@@ -1,7 +1,7 @@
 """How a server is started: the launch, where it was written, what is wrong with it, and how it may be edited."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -103,6 +103,8 @@ class Launch:
         restart: policy, such as ``unless-stopped`` or ``on-failure:3``; None for none.
         entrypoint: how many words of ``command`` are the entrypoint; the rest is what stands behind the image.
         init: whether Docker's small init process is PID 1 instead of the command.
+        config: file that flags in ``argv`` come from which are not typed; empty if there are none.
+        config_words: how many words behind ``flags_at`` these are.
     """
 
     origin: Origin
@@ -122,6 +124,24 @@ class Launch:
     engine: str = "sglang"
     entrypoint: int = 0
     init: bool = False
+    config: str = ""
+    config_words: int = 0
+
+    @property
+    def typed(self) -> "Launch":
+        """The launch without the flags of its file."""
+        argv = (*self.argv[: self.flags_at], *self.argv[self.flags_at + self.config_words :])
+        return replace(self, argv=argv, config="", config_words=0)
+
+    def place_of(self, index: int) -> Text:
+        """Where a word of ``argv`` stands: which one it is of those that are typed, from 1, or a flag of the file."""
+        inside = index - self.flags_at
+        if not 0 <= inside < self.config_words:
+            number = index + 1 - (self.config_words if inside >= 0 else 0)
+            return Text(f"word {number}", f"第 {number} 个词")
+        words = self.argv[self.flags_at : index + 1]
+        flag = next((word for word in reversed(words) if word.startswith("--")), "")
+        return Text(f"{self.config}: `{flag.removeprefix('--')}`", f"{self.config}：`{flag.removeprefix('--')}`")
 
 
 class EditState(StrEnum):

@@ -7,6 +7,7 @@ from typing import Final
 
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.engines.sglang.flags.model import Schema
+from sgdoctor.fixes.config_file import with_config
 from sgdoctor.fixes.flag_tables import assumed
 from sgdoctor.fixes.model import Answer
 from sgdoctor.fixes.plan import NO_WISHES, Wishes
@@ -58,7 +59,7 @@ def preflight_of(
     flags = situation.flags
     if document is None or plan is None or flags is None:
         return Preflight(name, situation, found, course, left=by_hand(found))
-    fix = Answer(name, document, plan, flags, version=situation.version or "")
+    fix = Answer(name, with_config(document, flags, situation.beside), plan, flags, version=situation.version or "")
     note = assumed(situation.version or "", flags) if isinstance(flags, Schema) else None
     return Preflight(name, situation, found, course, fix, note=note)
 

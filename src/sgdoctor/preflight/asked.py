@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from sgdoctor.engines.sglang.flags.settings import place_of
 from sgdoctor.launch.flag_edits import NO_FLAGS, Given, given_flags
 from sgdoctor.launch.model import FlagTable, Launch
 from sgdoctor.texts import Text
@@ -24,6 +23,7 @@ class Asked:
     """The flags of a launch; of equal ones the last counts, as argparse has it."""
 
     _given: Mapping[str, Given] = field(default_factory=dict)
+    _launch: Launch | None = None
 
     def value(self, flag: str) -> str | None:
         """Its value as typed; None where it is not given or has none."""
@@ -37,7 +37,7 @@ class Asked:
     def where(self, flag: str) -> Text | None:
         """Its place in the command; None where it is not given."""
         given = self._given.get(flag)
-        return None if given is None else place_of(given.start)
+        return None if given is None or self._launch is None else self._launch.place_of(given.start)
 
     def values(self) -> dict[str, str | None]:
         """Value by flag; of several values of one flag as one text, None for a switch."""
@@ -50,4 +50,4 @@ def asked_by(launch: Launch | None, flags: FlagTable | None) -> Asked:
         return Asked()
     table = NO_FLAGS if flags is None else flags
     given = given_flags(launch.argv, launch.flags_at, table)
-    return Asked({_ALIASES.get(name := table.canonical(one.flag), name): one for one in given})
+    return Asked({_ALIASES.get(name := table.canonical(one.flag), name): one for one in given}, launch)

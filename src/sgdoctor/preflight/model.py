@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from sgdoctor.fixes.config_file import ConfigFile
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Document, FlagTable, Launch
 from sgdoctor.preflight.models.folder import ModelFolder
@@ -195,6 +196,7 @@ class Situation:
         answers: results of probes that were allowed to start something (``--deep``), by name.
         beside: folder of this machine that relative paths of the launch start from.
         learned: shortest and longest seconds of phases in earlier starts of this launch on this machine, by phase.
+        config: the file of ``--config``, whose arguments stand in ``launch``; None without one.
     """
 
     host: HostFacts
@@ -208,6 +210,7 @@ class Situation:
     answers: dict[str, str] = field(default_factory=dict)
     beside: Path = Path()
     learned: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    config: ConfigFile | None = None
 
 
 class Check(Protocol):

@@ -6,6 +6,7 @@ from typing import Final
 
 from sgdoctor.engines.sglang.flags.model import Schema
 from sgdoctor.errors import UserError
+from sgdoctor.fixes.config_file import with_config
 from sgdoctor.fixes.flag_tables import flag_problems
 from sgdoctor.fixes.model import Left, Plan
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches, kinds_of, patches_for
@@ -58,7 +59,7 @@ def plan_of(
         patches=patches,
         file=file,
     )
-    plan = plan_for(document, known, wishes)
+    plan = plan_for(with_config(document, flags, situation.beside), known, wishes)
     left = [one for one in by_hand(checked) if one not in plan.left]
     return replace(plan, left=(*plan.left, *left))
 

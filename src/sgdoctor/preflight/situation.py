@@ -10,6 +10,7 @@ from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.errors import UserError
+from sgdoctor.fixes.config_file import WithConfig, with_config
 from sgdoctor.fixes.flag_tables import likeliest
 from sgdoctor.fixes.plan import as_meant
 from sgdoctor.launch.docker_run import DockerRun
@@ -85,8 +86,11 @@ def situation_for(document: Document | None, beside: Path, wanted: Wanted | None
     version = wanted.version or (image.facts.sglang if image is not None else None) or None
     flags = image.flags if image is not None and not wanted.version else None
     flags = flags or (schema(version) if version else likeliest(document, {}))
+    config = None
     if document is not None:
-        launch = as_meant(document, document.problems, flags)
+        document_read = with_config(document, flags, beside)
+        launch = as_meant(document_read, document_read.problems, flags)
+        config = document_read.config if isinstance(document_read, WithConfig) else None
     model, why = _model(launch, wanted, flags, beside, image, remote=host.remote)
     return Situation(
         host=host,
@@ -98,6 +102,7 @@ def situation_for(document: Document | None, beside: Path, wanted: Wanted | None
         version=version,
         flags=flags,
         beside=beside,
+        config=config,
     )
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
-from sgdoctor.engines.sglang.flags.check import check_flags
 from sgdoctor.engines.sglang.flags.model import Schema
+from sgdoctor.fixes.flag_tables import flag_problems
 from sgdoctor.launch.change import Change
 from sgdoctor.preflight.chosen_cards import smallest_capability
 from sgdoctor.preflight.launches.problems import as_findings, written
@@ -42,7 +42,7 @@ class CommandFlags:
         told = _told(situation)
         problems = tuple(
             problem
-            for problem in check_flags(launch.argv, launch.flags_at, schema, _facts(situation))
+            for problem in flag_problems(launch, schema, _facts(situation))
             if not any(change in told for change in problem.changes)
         )
         known = situation.version is not None
@@ -53,6 +53,9 @@ class CommandFlags:
                 for problem, finding in zip(problems, found, strict=True)
             ]
         yield from found
+        config = situation.config
+        if config is not None and config.note is not None:
+            yield Finding(Status.PASS if config.words else Status.SKIPPED, config.note)
         count = sum(word.startswith("--") for word in launch.argv[launch.flags_at :])
         if not known:
             yield Finding(

@@ -45,7 +45,8 @@ _PHASES: Final = {
 def written(situation: Situation, wanted: Callable[[str], bool]) -> Iterator[Problem]:
     """Problems of the document whose ids are wanted."""
     if situation.document is not None:
-        yield from (problem for problem in situation.document.problems if wanted(problem.id))
+        config = situation.config.problems if situation.config is not None else ()
+        yield from (problem for problem in (*situation.document.problems, *config) if wanted(problem.id))
 
 
 def as_findings(problems: Iterable[Problem], statuses: Mapping[str, Status] = _NO_STATUSES) -> Iterator[Finding]:

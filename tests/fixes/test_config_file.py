@@ -1,0 +1,140 @@
+"""The file of ``--config``: read as the engine reads it, merged as it merges it, and said where it cannot be."""
+
+from pathlib import Path
+
+import pytest
+
+from sgdoctor.engines.sglang.flags.schemas import schema
+from sgdoctor.fixes.config_file import ConfigFile, WithConfig, config_of, with_config
+from sgdoctor.fixes.flag_tables import flag_problems
+from sgdoctor.launch.change import Change
+from sgdoctor.launch.docker_run import read_shell
+from sgdoctor.launch.model import Document, Launch
+
+FLAGS = schema("0.5.15")
+
+
+def run(folder: Path, flags: str = "--config /cfg/a.yaml", mount: str = "/cfg") -> Document:
+    image = "lmsysorg/sglang:v0.5.15"
+    return read_shell(f"docker run --gpus all -v {folder}:{mount} {image} python3 -m sglang.launch_server {flags}")
+
+
+def read(folder: Path, text: str | None, flags: str = "--config /cfg/a.yaml") -> ConfigFile:
+    if text is not None:
+        (folder / "a.yaml").write_text(text)
+    found = config_of(run(folder, flags).launch, FLAGS, folder)
+    assert found is not None
+    return found
+
+
+def merged(folder: Path, text: str, flags: str) -> Launch:
+    (folder / "a.yaml").write_text(text)
+    return with_config(run(folder, flags), FLAGS, folder).launch
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("model-path: /m\ntp-size: 2\n", ("--model-path", "/m", "--tp-size", "2")),
+        ("trust-remote-code: true\ndisable-radix-cache: false\n", ("--trust-remote-code",)),
+        ("lora-paths: [a=/a, b=/b]\n", ("--lora-paths", "a=/a", "b=/b")),
+        ("lora-paths: []\n", ()),
+        ("mem-fraction-static: 0.9\n", ("--mem-fraction-static", "0.9")),
+        ('json-model-override-args: {"a": 1}\n', ("--json-model-override-args", '{"a": 1}')),
+        ("", ()),
+    ],
+)
+def test_words(text: str, words: tuple[str, ...], tmp_path: Path) -> None:
+    assert words == read(tmp_path, text).words
+
+
+def test_the_command_line_wins(tmp_path: Path) -> None:
+    launch = merged(tmp_path, "model-path: /m\ntp-size: 4\n", "--config /cfg/a.yaml --tp-size 2")
+
+    assert ("--model-path", "/m", "--tp-size", "4", "--config", "/cfg/a.yaml", "--tp-size", "2") == launch.argv[3:]
+    assert [] == [one.id for one in flag_problems(launch, FLAGS, {})]
+    assert launch.typed == run(tmp_path, "--config /cfg/a.yaml --tp-size 2").launch
+
+
+def test_where_a_value_comes_from(tmp_path: Path) -> None:
+    launch = merged(tmp_path, "model-path: /m\ntp-size: two\n", "--config /cfg/a.yaml --dtype flaot16")
+    [first, second] = flag_problems(launch, FLAGS, {})
+
+    assert first.where is not None
+    assert "/cfg/a.yaml: `tp-size`" == first.where.en
+    assert "/cfg/a.yaml：`tp-size`" == first.where.zh
+    assert () == first.changes
+    assert first.detail is not None
+    assert "/cfg/a.yaml" in first.detail.en
+    assert second.where is not None
+    assert "word 6" == second.where.en
+    assert second.changes
+
+
+def test_what_is_wrong_in_the_file_is_put_right_there(tmp_path: Path) -> None:
+    launch = merged(tmp_path, "model_path: /m\n", "--config /cfg/a.yaml")
+    problem = flag_problems(launch, FLAGS, {})[0]
+
+    assert problem.detail is not None
+    assert problem.detail.en.endswith("In /cfg/a.yaml write: model-path: /m")
+
+
+def test_changes_go_into_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("model-path: /m\nmem-fraction-static: 0.9\n")
+    document = with_config(run(tmp_path), FLAGS, tmp_path)
+    edited = document.edited([Change("flag.set", "--mem-fraction-static", "0.8")], FLAGS)
+
+    assert edited.text.endswith("--config /cfg/a.yaml --mem-fraction-static 0.8")
+    assert ("--mem-fraction-static", "0.8") == edited.launch.argv[-2:]
+    assert "--mem-fraction-static 0.9" in " ".join(edited.launch.argv)
+
+
+def test_what_only_the_file_says_is_left(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("model-path: /m\nenable-metrics: true\n")
+    unset = Change("flag.unset", "--enable-metrics")
+    edited = with_config(run(tmp_path), FLAGS, tmp_path).edited([unset], FLAGS)
+
+    [(left, why)] = edited.left
+    assert unset == left
+    assert "it stands in /cfg/a.yaml: take it out there" == why.en
+    assert run(tmp_path).text == edited.text
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "says"),
+    [
+        ("a: [\n", "--config /cfg/a.yaml", "/cfg/a.yaml is broken YAML (line"),
+        ("- a\n", "--config /cfg/a.yaml", "/cfg/a.yaml has to hold `key: value` lines"),
+        (None, "--config /cfg/a.yaml", "is not there"),
+        ("a: 1\n", "--config /cfg/a.json", "/cfg/a.json is no .yaml or .yml file"),
+        ("a: 1\n", "--config /cfg/a.yaml --config /cfg/a.yaml", "`--config` is given twice"),
+        ("a: 1\n", "--config=/cfg/a.yaml", "`--config=/cfg/a.yaml` is never read"),
+    ],
+)
+def test_what_the_engine_refuses(text: str | None, flags: str, says: str, tmp_path: Path) -> None:
+    [problem] = read(tmp_path, text, flags).problems
+
+    assert says in problem.title.en
+    assert "--config" in problem.title.zh
+
+
+@pytest.mark.parametrize("flags", ["--config /elsewhere/a.yaml", "--config $FILE", "--config a.yaml"])
+def test_what_cannot_be_read(flags: str, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("tp-size: 2\n")
+    document = with_config(run(tmp_path, flags), FLAGS, tmp_path)
+
+    assert isinstance(document, WithConfig)
+    assert () == document.config.words
+    assert () == document.problems
+    assert document.editable.why is not None
+    assert "is not known: it is not to be found on this machine" in document.editable.why.en
+
+
+def test_versions_before_it(tmp_path: Path) -> None:
+    assert config_of(run(tmp_path).launch, schema("0.5.2"), tmp_path) is None
+
+
+def test_without_a_file(tmp_path: Path) -> None:
+    document = run(tmp_path, "--model-path /m")
+
+    assert document is with_config(document, FLAGS, tmp_path)

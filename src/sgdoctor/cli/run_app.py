@@ -2,11 +2,13 @@
 
 import importlib
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from sgdoctor.cli.diagnose import exit_code
-from sgdoctor.cli.run_keeper import Keeper
+from sgdoctor.cli.run_doctor import ProcessDoctor
+from sgdoctor.cli.run_owner import Owner
 from sgdoctor.config import load_config, load_remembered, save_remembered
 from sgdoctor.interrupts import on_ctrl_c
 from sgdoctor.watching.activity import Attentive
@@ -17,10 +19,10 @@ from sgdoctor.watching.session import Session
 if TYPE_CHECKING:
     from sgdoctor.rules.base import RuleBase
 
-_ATTEND_EVERY: Final = 0.2
+_LOOK_EVERY: Final = 0.1
 
 
-def follow_in_app(session: Session, keeper: Keeper, base: "RuleBase", lang: str, *, redact: bool) -> None:
+def follow_in_app(owner: Owner, base: "RuleBase", lang: str, *, redact: bool) -> None:
     """Returns once the server has ended: the user who leaves the app stops it.
 
     Raises:
@@ -37,33 +39,33 @@ def follow_in_app(session: Session, keeper: Keeper, base: "RuleBase", lang: str,
         exit_code=exit_code,
         reports=config.reports,
         remember=save_remembered,
+        doctor=ProcessDoctor(owner, redact=redact),
     )
-    shown = _Shown(session)
-    ended = threading.Event()
-
-    def attend() -> None:
-        while not ended.wait(_ATTEND_EVERY):
-            if (snapshot := session.snapshot()) is not None:
-                keeper.attend(snapshot)
-
-    attending = threading.Thread(target=attend, name="sgdoctor-attend", daemon=True)
-    attending.start()
-    try:
-        app.run_app(shown, Attentive(cards_of(None, str), session, str, None), options)
-        with on_ctrl_c(keeper.interrupted):
-            if not session.over:
-                keeper.interrupted()
-            while not session.over and shown.failure is None:
-                ended.wait(_ATTEND_EVERY)
-    finally:
-        ended.set()
-        attending.join()
-        session.stop()
+    session = owner.session
+    shown = Shown(session)
+    with owner.attended():
+        # Whoever has pressed Ctrl-C meanwhile wants no app.
+        if not owner.server.current.keeper.asked:
+            app.run_app(shown, Attentive(cards_of(None, str), session, str, None), options)
+        else:
+            shown.start(lambda _: None, lambda _: None)
+        see_out(owner, shown)
     if shown.failure is not None:
         raise shown.failure
 
 
-class _Shown:
+def see_out(owner: Owner, shown: "Shown") -> None:
+    """The app is left: the server is stopped as by Ctrl-C, and waited for."""
+    owner.leave()
+    keeper, feed = owner.server.current.keeper, owner.server.current.feed
+    with on_ctrl_c(keeper.interrupted):
+        if not feed.over:
+            keeper.leave()
+        while not (feed.over and owner.session.over) and shown.failure is None:
+            time.sleep(_LOOK_EVERY)
+
+
+class Shown:
     """The session as the app sees it; when the app is left, the server and the session go on to their end.
 
     Attributes:

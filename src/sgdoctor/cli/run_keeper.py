@@ -60,6 +60,7 @@ class Keeper:
 
     Attributes:
         asked: whether the user wanted it to stop.
+        failed: whether it had failed before it was made to give way; None if it was not.
         reason: why it was stopped by itself; None if it was not.
         ready: when it began to serve, by the monotonic clock; None if it did not.
         verification: what it answered; None if it was not asked.
@@ -69,6 +70,7 @@ class Keeper:
         self, feed: ProcessFeed, record: Record, wishes: Wishes, lang: str, tell: Callable[[str], None]
     ) -> None:
         self.asked = False
+        self.failed: bool | None = None
         self.reason: Text | None = None
         self.ready: float | None = None
         self.verification: Verification | None = None
@@ -82,6 +84,7 @@ class Keeper:
         self._looked = float("-inf")
         self._questions: _Questions | None = None
         self._urgency = 0
+        self._ended: float | None = None
 
     # ------------------------------------------------------------ the user
 
@@ -102,6 +105,37 @@ class Keeper:
         if self._questions is not None:
             self._questions.cancel()
 
+    def leave(self) -> None:
+        """The app is left: as Ctrl-C, unless it is stopping already."""
+        if not self._feed.child.stopping:
+            self.interrupted()
+        else:
+            self.asked = True
+            self._urgency = 1
+            self._write(words(self._lang, "stopping.1"))
+
+    def give_way(self) -> None:
+        """Another start is going to take its place."""
+        self.failed = self._state is State.FAILED
+        if not self._feed.child.stopping:
+            self._feed.child.stop()
+        if self._questions is not None:
+            self._questions.cancel()
+
+    def ended(self) -> None:
+        """It has ended: its times stand still."""
+        self._ended = self._ended or time.monotonic()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether its log says that it has failed."""
+        return self._state is State.FAILED
+
+    @property
+    def asks(self) -> bool:
+        """Whether its answers are being asked for."""
+        return self._questions is not None
+
     @property
     def explains(self) -> bool:
         """See ``Attendant.explains``."""
@@ -120,12 +154,12 @@ class Keeper:
     @property
     def seconds(self) -> float:
         """Since it was started."""
-        return time.monotonic() - self._began
+        return (self._ended or time.monotonic()) - self._began
 
     @property
     def served_seconds(self) -> float | None:
         """How long it has served; None if it has not."""
-        return None if self.ready is None else time.monotonic() - self.ready
+        return None if self.ready is None else (self._ended or time.monotonic()) - self.ready
 
     def attend(self, snapshot: Snapshot) -> None:
         """See ``Attendant.attend``."""

@@ -1,15 +1,13 @@
 """Start after start of a process without a container: each is followed to its end, and the next one drawn from it."""
 
 import argparse
-import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,34 +15,31 @@ from rich.text import Text as Styled
 
 from sgdoctor.cli.diagnose import EXIT_FAILED, EXIT_FINE, EXIT_UNDETERMINED
 from sgdoctor.cli.fix_files import remove_files
-from sgdoctor.cli.heal_report import Report, print_report
-from sgdoctor.cli.run_keeper import Keeper, Wishes
+from sgdoctor.cli.heal_report import print_report
+from sgdoctor.cli.run_keeper import Wishes
 from sgdoctor.cli.run_plan import ProcessPlans
-from sgdoctor.cli.run_texts import words
+from sgdoctor.cli.run_report import ProcessReport
+from sgdoctor.cli.run_server import Running, Server
+from sgdoctor.cli.run_texts import sentence, words
 from sgdoctor.cli.watch_plain import watch_plain
-from sgdoctor.containers.spool import bytes_of, spooled, state_dir
+from sgdoctor.containers.spool import state_dir
 from sgdoctor.diagnosis.model import State, Verdict
-from sgdoctor.diagnosis.pipeline import diagnose_bytes
 from sgdoctor.diagnosis.wording import duration
-from sgdoctor.engines.base import PhaseName
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Answer, Step
+from sgdoctor.interrupts import on_ctrl_c
 from sgdoctor.launch.change import Change
-from sgdoctor.processes.feed import ProcessFeed
-from sgdoctor.processes.record import Record, Start
 from sgdoctor.redaction import Redactor, redactor, unredacted
 from sgdoctor.relaunch.heal import texts
 from sgdoctor.relaunch.heal.model import End, Healing, Limits, Relaunch, Result, Stop, Try
 from sgdoctor.relaunch.heal.moves import next_move
-from sgdoctor.relaunch.model import Ending, Outcome
 from sgdoctor.report.canvas import Canvas, console_for
 from sgdoctor.report.plan_redact import plan_redactor
 from sgdoctor.report.plan_text import print_changes, print_plan
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
-from sgdoctor.texts import Text
 from sgdoctor.verify.launched import server_of
-from sgdoctor.verify.model import Server, Verification
+from sgdoctor.verify.model import Verification
 from sgdoctor.watching.history import History
 from sgdoctor.watching.session import Session
 
@@ -53,8 +48,6 @@ if TYPE_CHECKING:
 
 EXIT_STOPPED: Final = 130
 _EXITS: Final = {End.UNDETERMINED: EXIT_UNDETERMINED, End.FAULTY: EXIT_UNDETERMINED}
-_LATE: Final = frozenset({PhaseName.SERVING, PhaseName.SHUTDOWN})
-_SERVES: Final = frozenset({State.HEALTHY, State.DEGRADED})
 
 
 class Runs:
@@ -79,8 +72,10 @@ class Runs:
         self._asks = not (arguments.yes or arguments.heal)
         self._tries: list[Try] = []
         self._began = time.monotonic()
-        self._before: tuple[str, ...] = ()
-        self._written: list[Path] = []
+        self._server = Server(plans, base, lang)
+        self._by_user = 0
+        self._pressed = 0
+        self._follows = False
         self._later: list[Callable[[], None]] = []
         """What is to be said once the app is left."""
 
@@ -89,109 +84,121 @@ class Runs:
         changes: tuple[Change, ...] = ()
         try:
             while True:
-                tried = self._plans.tried(len(self._tries), changes)
-                code, tried = self._started(tried)
+                code = self._started(changes)
                 if code is not None:
                     return code
-                self._tries.append(tried)
                 move = self._next()
                 if isinstance(move, Stop):
                     return self._over(move)
-                self._before = tuple(self._plans.command(changes)[1])
                 changes = move.changes
-                self._written += self._plans.write_files(move.steps)
+                self._server.written += self._plans.write_files(move.steps)
         finally:
-            remove_files(self._written)
+            remove_files(self._server.written)
 
     # ------------------------------------------------------------ one start
 
-    def _started(self, tried: Try) -> tuple[int | None, Try]:
-        """Follow one start to its end; the exit code where it did not fail."""
-        variables, command = self._plans.command(tried.changes)
-        # Two streams of which only one is buffered would not keep the order of lines in one pipe.
-        env = {"PYTHONUNBUFFERED": "1", **os.environ, **variables}
-        number = len(self._tries) + 1
-        feed = ProcessFeed(self._name, command, env, number=number)
-        try:
-            start = Start(self._name, tuple(command), self._before, self._new_changes(tried))
-            record = Record.begin(start, feed.log)
-            self._say_begun(number, feed, record)
-            keeper = Keeper(feed, record, self._wishes(tried), self._lang, self._told_now)
-            ended: Verdict | None = None
+    def _started(self, changes: tuple[Change, ...]) -> int | None:
+        """Follow a start, and those that the user makes in the app, to the end; the exit code if the last was fine."""
+        server = self._server
+        server.open()
+        with on_ctrl_c(self._interrupted):
+            self._pressed, self._follows = 0, False
+            first = server.begin(changes, self._wishes(self._plans.tried(len(self._tries), changes)), self._told_now)
+            newest: Verdict | None = None
             try:
-                ended = self._follow(feed, keeper)
+                self._follows = True
+                for _ in range(self._pressed):
+                    self._interrupted()
+                self._say_begun(first)
+                newest = self._follow(first)
             finally:
-                feed.close()
-                record.end(self._outcome(keeper, ended), _phases(ended))
-        finally:
-            feed.close()
-        if feed.child.stuck:
-            self._close(self._words("stuck", pid=str(feed.child.pid)))
-            return EXIT_UNDETERMINED, tried
-        return self._came_of(tried, keeper, ended)
+                server.close(newest)
+        for say_it in self._later:
+            say_it()
+        self._later.clear()
+        for running in server.starts[first.number - 1 :]:
+            if running is not first:
+                self._say_begun(running)
+            if running.served:
+                # The command that served, and that the user has seen, needs its files.
+                server.written.clear()
+            # A launch that served, or that the user went back from, may be tried again.
+            if running.failed and running.verdict is not None:
+                tried = self._tried(running, running.verdict)
+                others = [one for one in self._tries if one.identity != tried.identity]
+                self._by_user += running is not first and len(others) == len(self._tries)
+                self._tries = [*others, tried]
+        return self._code()
 
-    def _follow(self, feed: ProcessFeed, keeper: Keeper) -> Verdict:
+    def _follow(self, first: Running) -> Verdict | None:
         redact = not self._arguments.no_redact
-        session = Session(feed, self._base, History(state_dir() / "starts.jsonl"), redact=redact)
-        with _on_end_signals(keeper):
+        with _on_end_signals(self._terminate):
             if self._arguments.tui:
                 from sgdoctor.cli.run_app import follow_in_app
+                from sgdoctor.cli.run_owner import Owner
 
-                follow_in_app(session, keeper, self._base, self._lang, redact=redact)
-                for say_it in self._later:
-                    say_it()
-                self._later.clear()
-            else:
-                watch_plain(session, self._lang, redact=redact, attendant=keeper)
-        return self._verdict(feed, session)
+                owner = Owner(self._server, self._base, self._limits, self._ready_wishes, redact=redact)
+                follow_in_app(owner, self._base, self._lang, redact=redact)
+                return owner.session.judged()
+            session = Session(first.feed, self._base, History(state_dir() / "starts.jsonl"), redact=redact)
+            watch_plain(session, self._lang, redact=redact, attendant=first.keeper)
+            return session.judged()
 
-    def _verdict(self, feed: ProcessFeed, session: Session) -> Verdict:
-        """From the whole log, so that no value is hidden that a plan needs."""
-        kept = next((one for one in spooled(name=self._name) if one.path == feed.log), None)
-        snapshot = session.snapshot()
-        if kept is not None:
-            return diagnose_bytes(bytes_of(kept), self._name, self._base, redact=False)[-1]
-        assert snapshot is not None
-        return snapshot.verdict
+    def _interrupted(self) -> None:
+        """Ctrl-C; one that comes while the server is being started is heard once it is."""
+        if self._follows:
+            self._server.current.keeper.interrupted()
+        else:
+            self._pressed += 1
 
-    def _outcome(self, keeper: Keeper, ended: Verdict | None) -> Outcome:
-        if keeper.asked or ended is None:
-            return Outcome(Ending.STOPPED if keeper.ready is None else Ending.DONE)
-        if not _failed(keeper, ended):
-            return Outcome(Ending.DONE)
-        return Outcome(Ending.FAILED, reason=keeper.reason or _summary(ended), verdict=ended)
+    def _terminate(self) -> None:
+        self._server.current.keeper.terminated()
 
-    def _came_of(self, tried: Try, keeper: Keeper, ended: Verdict) -> tuple[int | None, Try]:
-        seconds = keeper.served_seconds
-        served = duration(seconds).in_language(self._lang) if seconds is not None else ""
-        tried = replace(tried, seconds=keeper.seconds, verdict=ended, verification=keeper.verification)
-        if keeper.ready is not None:
-            # The command that served, and that the user has seen, needs its files.
-            self._written.clear()
-        if keeper.asked:
-            self._close(self._words("stopped.served" if served else "stopped.before", time=served))
-            return (EXIT_FINE if served else EXIT_STOPPED), tried
-        if not _failed(keeper, ended):
-            self._close(self._words("ended", time=served))
-            return EXIT_FINE, tried
+    def _tried(self, running: Running, verdict: Verdict) -> Try:
+        """A start that failed, with the plan that follows from it."""
+        keeper = running.keeper
+        tried = replace(
+            self._plans.tried(running.number - 1, running.changes),
+            seconds=keeper.seconds,
+            verdict=verdict,
+            verification=keeper.verification,
+        )
         fault = keeper.verification.fault if keeper.verification is not None else None
-        if fault is not None and ended.state is not State.FAILED:
+        if fault is not None and verdict.state is not State.FAILED:
             tried = replace(tried, result=Result.FAULTY, reason=fault)
-        elif ended.state is not State.FAILED:
+        elif verdict.state is not State.FAILED:
             tried = replace(tried, reason=keeper.reason)
         try:
-            return None, self._plans.judged(tried, ended)
+            return self._plans.judged(tried, verdict)
         except UserError as error:
-            return None, replace(tried, reason=error.message)
+            return replace(tried, reason=error.message)
+
+    def _code(self) -> int | None:
+        """The exit code after the newest start, and the last line; None where it failed."""
+        last = self._server.current
+        if last.feed.child.stuck:
+            self._close(self._words("stuck", pid=str(last.feed.child.pid)))
+            return EXIT_UNDETERMINED
+        seconds = last.keeper.served_seconds
+        served = duration(seconds).in_language(self._lang) if seconds is not None else ""
+        if last.keeper.asked or last.keeper.failed is False:
+            self._close(self._words("stopped.served" if served else "stopped.before", time=served))
+            return EXIT_FINE if served else EXIT_STOPPED
+        if not last.failed:
+            self._close(self._words("ended", time=served))
+            return EXIT_FINE
+        return None
 
     # ------------------------------------------------------------ what comes next
 
     def _next(self) -> Stop | Relaunch:
-        move = next_move(self._tries, self._limits)
+        # Those that the user made in the app are not among the ones that were allowed beforehand.
+        limits = replace(self._limits, tries=self._limits.tries + self._by_user)
+        move = next_move(self._tries, limits)
         unsafe: tuple[Step, ...] = ()
         if isinstance(move, Stop) and move.end is End.UNSAFE and self._asks:
             unsafe = move.unsafe
-            move = next_move(self._tries, replace(self._limits, unsafe=True))
+            move = next_move(self._tries, replace(limits, unsafe=True))
         if self._tries[-1].proposed is not None and self._plans.answer is not None:
             self._show(self._plans.answer)
         if isinstance(move, Stop):
@@ -231,7 +238,7 @@ class Runs:
         last = self._tries[-1]
         nobody = stop.end is End.REFUSED and stop.why is None
         key = "end.nobody" if nobody else f"end.{stop.end.value}"
-        said = self._words(key, why=_sentence(stop.why or last.reason, self._lang))
+        said = self._words(key, why=sentence(stop.why or last.reason, self._lang))
         if self._arguments.heal:
             self._report(self._tries, stop, said)
         else:
@@ -243,12 +250,17 @@ class Runs:
 
     # ------------------------------------------------------------ healing
 
+    def _ready_wishes(self, changes: Sequence[Change], *, heals: bool) -> Wishes:
+        """What is wanted of a start in the app, which the user has agreed to, or which heals."""
+        return Wishes(
+            ready_seconds=self._arguments.ready_timeout,
+            alone=heals,
+            verifies=partial(server_of, self._plans.launch(changes), self._plans.flags) if heals else None,
+        )
+
     def _wishes(self, tried: Try) -> Wishes:
         arguments = self._arguments
-        launch, flags = self._plans.launch(tried.changes), self._plans.flags
-
-        def verifies(address: str) -> Server:
-            return server_of(launch, flags, address)
+        verifies = partial(server_of, self._plans.launch(tried.changes), self._plans.flags)
 
         def verified(verification: Verification, verdict: Verdict) -> None:
             result = Result.VERIFIED if verification.verified else Result.SERVES
@@ -270,7 +282,7 @@ class Runs:
     def _healed(self, good: Try, stop: Stop) -> None:
         count = len(self._tries)
         after = words(self._lang, "after.1" if count == 1 else "after.n", count=count) if count else ""
-        said = self._words(f"end.{stop.end.value}", after=after, why=_sentence(stop.why, self._lang))
+        said = self._words(f"end.{stop.end.value}", after=after, why=sentence(stop.why, self._lang))
         self._report([*self._tries, good], stop, said)
 
     def _report(self, tries: list[Try], stop: Stop, said: str) -> None:
@@ -282,7 +294,8 @@ class Runs:
 
     # ------------------------------------------------------------ words
 
-    def _say_begun(self, number: int, feed: ProcessFeed, record: Record) -> None:
+    def _say_begun(self, running: Running) -> None:
+        number, feed, record = running.number, running.feed, running.record
         log = str(feed.log) if feed.log is not None else words(self._lang, "no_log")
         if number > 1:
             self._canvas.blank()
@@ -290,10 +303,6 @@ class Runs:
         self._canvas.whole(Styled(self._safe(begun)))
         if record.problem is not None:
             self._line(record.problem.in_language(self._lang))
-
-    def _new_changes(self, tried: Try) -> tuple[Change, ...]:
-        known = self._tries[-1].changes if self._tries else ()
-        return tuple(change for change in tried.changes if change not in known)
 
     def _told_now(self, text: str) -> None:
         if not self._arguments.tui:
@@ -314,29 +323,19 @@ class Runs:
         return self._hide(printable(text))
 
 
-class _StartReport(Report):
-    """The report of healing, of starts of a process.
-
-    Attributes:
-        said: the last line.
-    """
-
-    said = ""
-
-    @property
-    def closing(self) -> str:
-        return self.safe(self.said)
+class _StartReport(ProcessReport):
+    """The report of healing without the app, where each try is a start of its own number."""
 
     def name_of(self, tried: Try) -> str:
         return words(self.lang, "try", number=tried.number + 1)
 
 
 @contextmanager
-def _on_end_signals(keeper: Keeper) -> Iterator[None]:
+def _on_end_signals(terminate: Callable[[], None]) -> Iterator[None]:
     """SIGTERM, and the end of the terminal, stop the server before they end sgdoctor."""
 
     def handle(_: int, __: FrameType | None) -> None:
-        keeper.terminated()
+        terminate()
 
     before: dict[int, Any] = {}
     ends: tuple[int, ...] = (signal.SIGTERM, signal.SIGHUP)
@@ -349,24 +348,3 @@ def _on_end_signals(keeper: Keeper) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _failed(keeper: Keeper, ended: Verdict) -> bool:
-    return keeper.reason is not None or keeper.ready is None or ended.state not in _SERVES
-
-
-def _sentence(text: Text | None, lang: str) -> str:
-    """With a full stop, which titles do not have."""
-    said = "" if text is None else text.in_language(lang)
-    return said if not said or said[-1] in ".。!?！？" else said + ("。" if lang == "zh" else ".")
-
-
-def _summary(verdict: Verdict) -> Text:
-    return verdict.diagnoses[0].title if verdict.diagnoses else verdict.summary
-
-
-def _phases(verdict: Verdict | None) -> dict[str, float]:
-    if verdict is None:
-        return {}
-    done = [phase for phase in verdict.phases if phase.done and phase.name not in _LATE]
-    return {phase.name.value: round(phase.seconds, 2) for phase in done if phase.seconds is not None}

@@ -118,6 +118,12 @@ class ProcessPlans:
             bare=files_folder(self.name),
         )
 
+    def text(self, changes: Sequence[Change]) -> str:
+        """The command with these changes, as one would type it."""
+        if self._document is None:
+            return shlex.join(self._words)
+        return self._document.edited(changes, self._flags).text
+
     def tried(self, number: int, changes: tuple[Change, ...]) -> Try:
         """What is known of a start before it is over, but for how it went."""
         from datetime import UTC, datetime
@@ -138,7 +144,8 @@ class ProcessPlans:
             return _UNSEEN
         if answer.plan.refused is not None:
             return answer.plan.refused
-        left = [one.change for one in answer.plan.left if one.change is not None]
+        asked = set(answer.plan.changes)
+        left = [one.change for one in answer.plan.left if one.change is not None and one.change in asked]
         if not left:
             return None
         return Text(

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from sgdoctor.texts import Text
+
 _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "about": (
         (
@@ -90,6 +92,80 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "the command does not show how the engine is started, so that its flags cannot be changed from here",
         "从这条命令看不出引擎是如何启动的，因此无法在这里修改其参数",
     ),
+    # The app
+    "ask.relaunch": ("Relaunch {name} (process {pid})?", "重启 {name}（进程 {pid}）？"),
+    "ask.rollback": (
+        "Start {name} (process {pid}) as at start {number}?",
+        "将 {name}（进程 {pid}）恢复为第 {number} 次启动的配置？",
+    ),
+    "ask.heal": ("Heal {name} (process {pid})?", "自动修复 {name}（进程 {pid}）？"),
+    "state.serves": (
+        "It serves, and is down from the moment that it is stopped until the new start serves.",
+        "它正在提供服务；从停止到新的启动就绪之间服务中断。",
+    ),
+    "state.lives": ("It runs and does not serve; it is stopped first.", "它在运行但未提供服务；会先停止它。"),
+    "state.ended": ("It has ended.", "它已退出。"),
+    "files": (
+        "Written for it, beside everything that is yours: {paths}",
+        "会为它写入（不改动你的任何文件）：{paths}",
+    ),
+    "way_back.serves": (
+        "If the new start does not serve, the launch of now is started again.",
+        "如果新的启动无法提供服务，会重新用现在的配置启动。",
+    ),
+    "way_back.ended": (
+        "The launch of now is kept, for the way back; it does not serve, so it is not started again by itself.",
+        "现在的启动配置会保留，可以恢复；由于它没有提供服务，不会自动再次启动。",
+    ),
+    "way_back.none": ("The launch of now is kept, for the way back.", "现在的启动配置会保留，可以恢复。"),
+    "undone.ended": (
+        "The new start is ended. The launch of before counts again; it did not serve, so it is not started.",
+        "结束新的启动。恢复为之前的启动配置；由于它没有提供过服务，不会启动。",
+    ),
+    "rollback.failed": (
+        "That launch failed: {title} It is started, and not waited for.",
+        "那次启动失败过：{title}将启动它，但不等待就绪。",
+    ),
+    "rollback.none": (
+        "{name}: there is no other launch to go back to; all starts so far had this one.",
+        "{name}：没有可恢复的其他启动配置；到目前为止都是同一配置。",
+    ),
+    "nothing_open": ("{name}: nothing of it was cut off.", "{name}：没有中断的操作。"),
+    "no_file": ("{name}: a command has no file to write.", "{name}：命令没有可写入的文件。"),
+    "errand.done": (
+        "{name} serves with the new launch, after {time}.",
+        "{name} 已用新的启动配置提供服务，用时 {time}。",
+    ),
+    "errand.returned": (
+        "{name} serves as at start {number}, after {time}.",
+        "{name} 已恢复为第 {number} 次启动的配置并提供服务，用时 {time}。",
+    ),
+    "errand.back_failed": (
+        "{name} is started as at start {number}, which failed before.",
+        "{name} 已按第 {number} 次启动的配置启动，它之前失败过。",
+    ),
+    "errand.failed": ("{name} does not run. {why}", "{name} 未在运行。{why}"),
+    "errand.back": ("{why} {name} serves with the launch of before again.", "{why}{name} 已恢复之前的配置并提供服务。"),
+    "errand.not_back": (
+        "{why} {name} was started with the launch of before again, and does not serve: {then}",
+        "{why}{name} 已用之前的配置重新启动，但无法提供服务：{then}",
+    ),
+    "errand.left": ("The app was left.", "界面已退出。"),
+    "heal.unsafe": (
+        "What can make answers worse is taken, too (--allow-unsafe).",
+        "也采用可能降低回答质量的改动（--allow-unsafe）。",
+    ),
+    "heal.idle": (
+        "{name} does not run, and its last start did not fail: there is nothing to heal.",
+        "{name} 未在运行，上一次启动也没有失败：无需修复。",
+    ),
+    "heal.stopped": ("{name} does not run: stopped by you.", "{name} 未在运行：已被你中止。"),
+    "heal.back": ("{name} is not healed. {why} {restored}", "{name} 未修好。{why}{restored}"),
+    "heal.restored": ("The launch of before serves again.", "之前的启动配置已恢复并提供服务。"),
+    "heal.not_restored": (
+        "The launch of before was started again, and does not serve: {why}",
+        "已用之前的配置重新启动，但无法提供服务：{why}",
+    ),
     "try": ("Start {number}", "第 {number} 次启动"),
     # The last line
     "stuck": (
@@ -153,3 +229,19 @@ def words(lang: str, key: str, /, **values: Any) -> str:
     """A text in ``en`` or ``zh`` with its values filled in."""
     english, chinese = _TEXTS[key]
     return (chinese if lang == "zh" else english).format(**values)
+
+
+def both(key: str, /, **values: Any) -> Text:
+    """A text in both languages with its values filled in; a value that is a ``Text`` is in the language, too."""
+
+    def said(lang: str) -> str:
+        filled = {name: one.in_language(lang) if isinstance(one, Text) else one for name, one in values.items()}
+        return words(lang, key, **filled).strip()
+
+    return Text(said("en"), said("zh"))
+
+
+def sentence(text: Text | None, lang: str) -> str:
+    """A text with a full stop, which titles do not have; empty for none."""
+    said = "" if text is None else text.in_language(lang)
+    return said if not said or said[-1] in ".。!?！？" else said + ("。" if lang == "zh" else ".")

@@ -94,6 +94,11 @@ class ProcessFeed:
         """How it ended; None while it runs."""
         return self._facts
 
+    @property
+    def over(self) -> bool:
+        """Whether the engine has ended, and all that it wrote was kept and waits to be read."""
+        return not self._thread.is_alive()
+
     def read(self, timeout: float) -> Sequence[Arrival]:
         """What has arrived; see ``Feed.read``."""
         arrivals, size = arrived(self._arrivals, timeout)

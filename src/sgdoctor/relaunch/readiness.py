@@ -124,7 +124,7 @@ class EngineReadiness:
                     return None
                 if snapshot.verdict.state is not state:
                     state, since = snapshot.verdict.state, now
-                standing = _standing(snapshot)
+                standing = standing_of(snapshot)
                 if standing is not None and standing.en != told:
                     told = standing.en
                     on_note(standing)
@@ -267,7 +267,7 @@ def _lives(client: Client, container: str) -> bool:
     return look is not None and look.running
 
 
-def _standing(snapshot: Snapshot) -> Text | None:
+def standing_of(snapshot: Snapshot) -> Text | None:
     """What a start is doing, in words that stay the same for the length of a phase; None if that cannot be said yet."""
     if not snapshot.lines:
         return None

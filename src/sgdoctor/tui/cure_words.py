@@ -122,6 +122,12 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "stop.yes": ("Stop and go back", "中止并恢复"),
     "stop.leave": ("Stop, go back, then quit", "中止、恢复后退出"),
+    "stop.owned": ("Stop {name} and quit?", "停止 {name} 并退出？"),
+    "stop.owned_line": (
+        "The server belongs to this app: it is stopped with all of its processes.",
+        "服务属于本界面：会连同其全部进程一起停止。",
+    ),
+    "stop.owned_yes": ("Stop and quit", "停止并退出"),
     "stop.quit_line": (
         "The app is left once everything is back.",
         "一切恢复之后才会退出。",

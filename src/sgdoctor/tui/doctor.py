@@ -38,11 +38,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A plan with what it means for the container.
+    """A plan with what it means for the container or the process.
 
     Attributes:
         answer: with the plan.
-        container: name; empty where none is watched.
+        container: name; empty where nothing can be acted on.
         id: of it.
         notes: how it would be carried out: the state it is in, through which file, how long it is down.
         lost: what a new container would not have.
@@ -86,15 +86,17 @@ class Errand:
 
     Attributes:
         kind: of it.
-        container: name of the container, or of the file that is written.
+        container: name of the container or the process, or of the file that is written.
         heading: what is asked of the user.
         act: does it, and returns once it is over; in a thread of its own.
         stop: lets it go back to where it began; for any thread. It ends some moments later.
-        id: of the container; empty for a file.
+        id: of the container or the process; empty for a file.
         lines: what has to be known before.
         diff: of the launch, unified; empty where nothing in it changes.
         stops: whether a server that runs is going to be stopped.
         hide: hides secrets.
+        way_back: what stopping it comes to; None where everything is undone.
+        leave: ends it at once, where the server goes with the app; None where it goes on without. For any thread.
     """
 
     kind: Kind
@@ -107,6 +109,8 @@ class Errand:
     diff: str = ""
     stops: bool = False
     hide: Redactor = redact
+    way_back: Text | None = None
+    leave: Callable[[], None] | None = None
 
 
 class Doctor(Protocol):
@@ -117,7 +121,7 @@ class Doctor(Protocol):
 
     @property
     def container(self) -> str:
-        """Name of the container that is watched; empty if it is none."""
+        """Name of the container or the process that can be acted on; empty if there is none."""
         ...
 
     def unfinished(self) -> Text | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from textual.message import Message
 
+from sgdoctor.interrupts import on_ctrl_c
 from sgdoctor.report.safe import printable
 from sgdoctor.tui.asking import Asking
 from sgdoctor.tui.course import Runner
@@ -150,12 +151,14 @@ class Errands(Asking):
         runner = self._runner
         if runner is None or not runner.alive or isinstance(self.screen, ConfirmScreen):
             return
-        if runner.course.stopping:
+        if runner.course.stopping and not (leaves and runner.course.errand.leave is not None):
             self._leaves = self._leaves or leaves
             return
 
         def then(agreed: bool | None) -> None:  # noqa: FBT001
-            if agreed and runner.alive:
+            if agreed and leaves and runner.course.errand.leave is not None:
+                self.leave_now()
+            elif agreed and runner.alive:
                 self._leaves = leaves
                 runner.stop()
             elif agreed and leaves:
@@ -167,9 +170,15 @@ class Errands(Asking):
         """Wait for an errand that goes on while its screen is gone.
 
         A closed terminal is no reason to leave a server down. Ctrl-C and a signal to end make everything as it was.
+        An errand on a server that goes with the app is ended.
         """
         runner = self._runner
         if runner is None or not runner.alive:
+            return
+        if (leave := runner.course.errand.leave) is not None:
+            leave()
+            with on_ctrl_c(lambda: None):
+                runner.join()
             return
 
         def stop(_: int, __: FrameType | None) -> None:

@@ -97,6 +97,10 @@ class Session:
         """The newest moment; None before the first one."""
         return self._snapshot
 
+    def judged(self) -> Verdict | None:
+        """The verdict on the newest start, whichever one is shown; a new object each time that it was judged."""
+        return self._verdict
+
     def start(
         self, on_snapshot: Callable[[Snapshot], None], on_failure: Callable[[Exception], None] | None = None
     ) -> None:

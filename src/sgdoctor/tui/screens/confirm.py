@@ -136,12 +136,17 @@ def consent_screen(view: View, errand: Errand) -> ConfirmScreen:
 
 def stop_screen(view: View, errand: Errand, *, leaves: bool) -> ConfirmScreen:
     """Whether an errand that goes on is to go back; ``leaves``: because the user wants to leave the app."""
-    line = Text(say_cure("en", "stop.line"), say_cure("zh", "stop.line"))
-    quits = Text(say_cure("en", "stop.quit_line"), say_cure("zh", "stop.quit_line"))
+    goes_too = leaves and errand.leave is not None
+    quits = _both("stop.owned_line" if goes_too else "stop.quit_line")
+    back = () if goes_too else (errand.way_back or _both("stop.line"),)
     return ConfirmScreen(
         view,
-        lambda lang: say_cure(lang, "stop.heading", name=errand.container),
-        (line, quits) if leaves else (line,),
-        lambda lang: say_cure(lang, "stop.leave" if leaves else "stop.yes"),
+        lambda lang: say_cure(lang, "stop.owned" if goes_too else "stop.heading", name=errand.container),
+        (*back, quits) if leaves else back,
+        lambda lang: say_cure(lang, "stop.owned_yes" if goes_too else "stop.leave" if leaves else "stop.yes"),
         hide=errand.hide,
     )
+
+
+def _both(key: str) -> Text:
+    return Text(say_cure("en", key), say_cure("zh", key))

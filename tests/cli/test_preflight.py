@@ -3,17 +3,15 @@
 import itertools
 import json
 import re
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-from referencing import Registry, Resource
 
 from sgdoctor.cli.main import main
 from tests.preflight.model_folders import write
 from tests.preflight.models import MODELS, founding_27b
+from tests.schemas import validate
 
 SECRETS = ("hf_abcdefghijklmnop1234", "sk-0123456789abcdef")
 FLAGS = "--model-path /models/m --reasoning-parser qwen3 --host 0.0.0.0 --port 30000"
@@ -75,19 +73,9 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, di
     captured = capsys.readouterr()
     data: dict[str, Any] = json.loads(captured.out or "{}")
     if data:
-        _validate(data)
+        validate(data, "preflight")
         assert not any(secret in captured.out for secret in SECRETS)
     return code, data
-
-
-def _validate(data: dict[str, Any]) -> None:
-    schemas = {
-        name: json.loads(resources.files("sgdoctor.report").joinpath(name).read_text("utf-8"))
-        for name in ("preflight.schema.json", "fix.schema.json")
-    }
-    known = Registry().with_resources([(name, Resource.from_contents(one)) for name, one in schemas.items()])
-    validator = jsonschema.validators.validator_for(schemas["preflight.schema.json"])
-    validator(schemas["preflight.schema.json"], registry=known).validate(data)
 
 
 def rules(data: dict[str, Any], status: str = "fail") -> set[str | None]:

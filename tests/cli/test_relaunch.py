@@ -22,6 +22,7 @@ from sgdoctor.relaunch.journal import Journal
 from sgdoctor.relaunch.model import Attempt, Ending, Intent, Outcome, Progress, Step, StepState
 from sgdoctor.relaunch.wording import step_text
 from sgdoctor.texts import Text
+from tests.schemas import validate
 
 ID = "4d" * 32
 COMMAND = ["python3", "-m", "sglang.launch_server", "--model-path", "/m", "--mem-fraction-static", "0.8"]
@@ -306,6 +307,7 @@ def test_history_is_of_one_engine_and_mentions_the_others(home: Path, capsys: py
     assert 0 == main(["history", "sgl", "--format", "json"])
     data = json.loads(capsys.readouterr().out)
 
+    validate(data, "history")
     # No engine answers: the one that was used last.
     assert "Relaunches of a container of this name on other engines: 1 (unix:///a). DOCKER_HOST shows them." in text
     assert (None, 1) == (data["engine"], data["elsewhere"])

@@ -15,6 +15,7 @@ import docker
 from sgdoctor.relaunch.journal import journals
 from tests.composes import path_with_tools
 from tests.docker.dockerd import PrivateDockerd
+from tests.schemas import validate
 
 NAME = "sgl"
 SERVE = [
@@ -86,9 +87,11 @@ class Bench:
         )
 
     def data(self, *arguments: str) -> tuple[int, dict[str, Any]]:
-        """Exit code and JSON."""
+        """Exit code and JSON, which follows the published schema."""
         done = self.run(*arguments, "--format", "json")
-        return done.returncode, json.loads(done.stdout)
+        data = json.loads(done.stdout)
+        validate(data, "history" if arguments[0] == "history" else "relaunch")
+        return done.returncode, data
 
     def begin(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

@@ -1,7 +1,6 @@
 """``sgdoctor forget``: what was kept of a container's earlier launches is removed."""
 
 import argparse
-import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -112,11 +111,9 @@ def _kept(client: "Client | None", name: str) -> _Kept:
     from sgdoctor.processes.record import files_folder
     from sgdoctor.relaunch.engine import Engine
     from sgdoctor.relaunch.journal import journals
-    from sgdoctor.relaunch.launching import ASIDE, BESIDE
+    from sgdoctor.relaunch.launching import is_kept
     from sgdoctor.relaunch.model import Way
 
-    # Names that only a relaunch gives; numbers tell several apart.
-    pattern = re.compile(rf"{re.escape(name)}(?:{re.escape(ASIDE)}|{re.escape(BESIDE)})(?:\.\d+)?")
     containers = client.containers() if client is not None else ()
     engine = Engine(client).identity() if client is not None else ""
 
@@ -136,13 +133,15 @@ def _kept(client: "Client | None", name: str) -> _Kept:
         if not is_ours(journal)
         for text in (journal.intent.old_id, *journal.known.values())
     }
-    found = [entry for entry in containers if pattern.fullmatch(entry.name)]
+    found = [entry for entry in containers if is_kept(entry.name, name)]
     files = files_folder(name)
+    running = [entry for entry in found if entry.running]
     return _Kept(
         containers=[entry for entry in found if not entry.running],
-        running=[entry for entry in found if entry.running],
+        running=running,
         logs=[one for one in spooled(name=name) if not has_its_log(one)],
-        journals=[one for one in journals(name) if is_ours(one)],
+        # Of one that runs they are the way back.
+        journals=[] if running else [one for one in journals(name) if is_ours(one)],
         files=files if files.is_dir() else None,
     )
 

@@ -39,8 +39,8 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.report.safe import printable
 
     name = name_of(arguments.container)
-    engine = _engine_of(name)
-    attempts, others = history(name, engine=engine), elsewhere(name, engine)
+    engine, holds = _engine_and_holder(name)
+    attempts, others = history(name, engine=engine, held=holds), elsewhere(name, engine)
     tell_damaged([one for one in damaged_journals(name) if one.ended or not attempts], lang)
     if not attempts:
         parts = [words(lang, "history.none", name=name)]
@@ -69,19 +69,26 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     return 0
 
 
-def _engine_of(name: str) -> str | None:
-    """Id of the engine in use; None where none answers, or only processes had the name."""
-    from sgdoctor.cli.open_relaunch import engine_in_use
+def _engine_and_holder(name: str) -> tuple[str | None, str]:
+    """Id of the engine in use, and of its container of this name; None where none answers, or of a process."""
+    from sgdoctor.containers.client import Client
+    from sgdoctor.containers.endpoint import find_endpoint
+    from sgdoctor.errors import UserError
+    from sgdoctor.relaunch.engine import Engine
     from sgdoctor.relaunch.journal import journals
 
-    return engine_in_use() if any(journal.intent.engine for journal in journals(name)) else None
+    if any(journal.intent.engine for journal in journals(name)):
+        with suppress(UserError), Client(find_endpoint()) as client:
+            look = client.inspect(name)
+            return Engine(client).identity(), look.container.id if look is not None else ""
+    return None, ""
 
 
 def _closing(name: str, attempts: "Sequence[Attempt]", lang: str) -> str:
     from sgdoctor.relaunch.model import Way
 
     current = next((attempt.number for attempt in attempts if attempt.current), None)
-    key = "history.closing"
+    key = "history.closing" if current is not None else "history.closing_by_others"
     if attempts[0].way is Way.PROCESS:
         if len(attempts) == 1:
             key = "history.process_stood_once" if current is None else "history.process_runs_first"

@@ -170,6 +170,13 @@ def _may_be_open() -> bool:
 
 
 def _has_ended(path: str) -> bool:
+    try:
+        return _ends(path)
+    except OSError:
+        return False  # whoever reads it says why it cannot be read
+
+
+def _ends(path: str) -> bool:
     with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs more than the look
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - (16 << 10)))

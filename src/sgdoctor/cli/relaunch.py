@@ -170,7 +170,8 @@ def _resume(client: "Client", base: "RuleBase", arguments: argparse.Namespace, l
         return complain(printable(open_text(unfinished, lang)), lang)
     name = unfinished.journal.intent.container
     show = Show(arguments, lang)
-    show.heading(words(lang, "resume.head", name=name, step=step_reached(unfinished.journal, lang)))
+    head = words(lang, "resume.head", name=name, step=step_reached(unfinished.journal, lang))
+    show.heading(head, resumes=unfinished.journal.id)
     if not show.agreed(name, stops=False):
         return show.closed(2, words(lang, "not_agreed", name=name))
     done = words(lang, "done", name="{name}", time="{time}")

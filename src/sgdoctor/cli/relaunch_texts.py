@@ -285,6 +285,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "{name}: {count} launches; launch {number} holds the name.",
         "{name}：共 {count} 次启动；当前为第 {number} 次。",
     ),
+    "history.closing_by_others": (
+        "{name}: {count} launches; somebody else made the container that has the name now.",
+        "{name}：共 {count} 次启动；目前使用该名称的容器由其他人创建。",
+    ),
     "history.process_runs_first": ("{name}: 1 start; it runs now.", "{name}：共 1 次启动；正在运行。"),
     "history.process_runs": (
         "{name}: {count} starts; start {number} runs now.",

@@ -98,7 +98,7 @@ def _go_back(client: "Client", given: str, to: "To", *, base: "RuleBase", show: 
     lang, look = show.lang, find(client, given)
     name = look.container.name
     check_free(client, name)
-    current, wanted = wanted_launch(name, to, engine=Engine(client).identity())
+    current, wanted = wanted_launch(name, to, engine=Engine(client).identity(), held=look.container.id)
     diff = command_diff(hidden_words(current.command, show.hide), hidden_words(wanted.command, show.hide))
     lines = diff or [Styled(words(lang, "rollback.same"))]
     if wanted.way is Way.COMPOSE:

@@ -213,11 +213,11 @@ class ContainerDoctor:
         hide = self._hide
         with Client(self._endpoint) as client:
             check_free(client, name)
-            current, wanted = wanted_launch(name, _BACK, engine=Engine(client).identity())
             inspection = container_document(client, name)
+            held = str(inspection.data["Id"])
+            current, wanted = wanted_launch(name, _BACK, engine=Engine(client).identity(), held=held)
             kept = bool(wanted.container) and client.inspect(wanted.container) is not None
             failed = failed_before(client, wanted, self._base)
-        identity = str(inspection.data["Id"])
         rows = command_diff(hidden_words(current.command, hide), hidden_words(wanted.command, hide))
         way = "compose" if wanted.way is Way.COMPOSE else "kept" if kept else "anew"
         errand = Returning(self._endpoint, self._base, name, wanted.number, failed=failed is not None)
@@ -229,10 +229,10 @@ class ContainerDoctor:
         return Errand(
             "rollback",
             name,
-            told("rollback", number=wanted.number, name=name, id=identity[:_SHORT_ID]),
+            told("rollback", number=wanted.number, name=name, id=held[:_SHORT_ID]),
             errand.act,
             errand.stop,
-            id=identity,
+            id=held,
             lines=tuple(lines),
             diff="".join(f"{row.plain[0]}{row.plain[2:]}\n" for row in rows),
             stops=(inspection.data.get("State") or {}).get("Status") in _RUNS,

@@ -73,6 +73,12 @@ def examined(client: Client, document: Inspection) -> ComposeService | None:
     return None if document.compose is None else open_service(client, document)
 
 
+def is_kept(name: str, of: str) -> bool:
+    """Whether a name is one that only a relaunch of the container ``of`` gives."""
+    kept = _KEPT.fullmatch(name)
+    return kept is not None and kept[1] == of
+
+
 def _untouchable(client: Client, document: Inspection) -> Text | None:
     labels = mapping(mapping(document.data.get("Config")).get("Labels"))
     status = mapping(document.data.get("State")).get("Status")
@@ -247,7 +253,11 @@ def _intent(
     original, _ = document.body((), _NO_FLAGS)
     if lost := losses(original.body, document.image, old):
         raise _refuse(texts.lost(lost))
-    taken = {entry.id: entry.name for entry in engine.client.containers()}
+    there = engine.client.containers()
+    beside = [entry.name for entry in there if entry.running and is_kept(entry.name, name)]
+    if beside:
+        raise _refuse(texts.kept_runs(name, beside[0]))
+    taken = {entry.id: entry.name for entry in there}
     for other in engine.relaunched():
         if taken.get(other, "").startswith(f"{name}{BESIDE}"):
             raise _refuse(texts.foreign(name, taken[other]))

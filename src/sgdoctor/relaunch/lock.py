@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,7 @@ from typing import Final
 from sgdoctor.errors import UserError
 from sgdoctor.relaunch.journal import journal_dir
 
+_SHORT: Final = 12
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -81,7 +83,8 @@ def holder(container: str, root: Path | None = None, engine: str = "") -> Holder
 
 
 def _path(container: str, root: Path | None, engine: str) -> Path:
-    of_engine = f"@{_UNSAFE.sub('_', engine)}" if engine else ""
+    # Of a fixed length, as names of files have a limit.
+    of_engine = f"@{sha256(engine.encode()).hexdigest()[:_SHORT]}" if engine else ""
     return journal_dir(root) / f"{_UNSAFE.sub('_', container)}{of_engine}.lock"
 
 

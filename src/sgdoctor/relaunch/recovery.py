@@ -139,7 +139,7 @@ def rollback(
             root=root,
         )
     document = container_document(client, container)
-    current, wanted = _wanted(document.name, to, root, identity)
+    current, wanted = _wanted(document.name, to, root, identity, str(document.data["Id"]))
     _same_engine(engine, wanted.journal)
     if current.attempt.way is Way.COMPOSE:
         return return_service(
@@ -152,8 +152,6 @@ def rollback(
             watcher=watcher,
             root=root,
         )
-    if current.attempt.container != document.data["Id"]:
-        raise _unknown(document.name)
     kept = client.inspect(wanted.attempt.container) if wanted.attempt.container else None
     return replace_container(
         client,
@@ -169,7 +167,7 @@ def rollback(
     )
 
 
-def history(container: str, root: Path | None = None, engine: str | None = None) -> tuple[Attempt, ...]:
+def history(container: str, root: Path | None = None, engine: str | None = None, held: str = "") -> tuple[Attempt, ...]:
     """The launches that a container has had through relaunches, the original first; empty if there were none.
 
     Launches that were refused before anything was touched are no attempts. After somebody made a new container of the
@@ -181,8 +179,10 @@ def history(container: str, root: Path | None = None, engine: str | None = None)
         root: stands for the state folder of sgdoctor.
         engine: id of the one that the container is on, as another may have one of the same name; None for the one that
             it was relaunched on last.
+        held: id of the container that has the name now, which may have been given it by hand; empty where that is not
+            known, and the journals say it.
     """
-    return tuple(one.attempt for one in _launches(container, root, engine))
+    return tuple(one.attempt for one in _held(_launches(container, root, engine), held))
 
 
 def elsewhere(container: str, engine: str | None, root: Path | None = None) -> list[Journal]:
@@ -199,20 +199,21 @@ def elsewhere(container: str, engine: str | None, root: Path | None = None) -> l
 
 
 def wanted_launch(
-    container: str, to: To, root: Path | None = None, *, engine: str | None = None
+    container: str, to: To, root: Path | None = None, *, engine: str | None = None, held: str = ""
 ) -> tuple[Attempt, Attempt]:
-    """The launch that a container is at by what the journals say, and the one that ``rollback`` would go back to.
+    """The launch that a container is at, and the one that ``rollback`` would go back to.
 
     Args:
         container: name.
         to: as of ``rollback``.
         root: stands for the state folder of sgdoctor.
         engine: as of ``history``.
+        held: as of ``history``.
 
     Raises:
         UserError: there is no such launch, or it is the one that the container is at.
     """
-    current, wanted = _wanted(container, to, root, engine)
+    current, wanted = _wanted(container, to, root, engine, held)
     return current.attempt, wanted.attempt
 
 
@@ -241,6 +242,9 @@ def _launches(container: str, root: Path | None, engine: str | None = None) -> l
             found.append(_Launched(_start(journal, len(found) + 1, root), CreateBody({}), journal))
             continue
         found = [one for one in found if one.attempt.way is not Way.PROCESS]
+        if intent.way is Way.CONTAINER:
+            # Somebody may have put an earlier one back by hand.
+            holds = max((one.attempt.number for one in found if one.attempt.container == intent.old_id), default=holds)
         holder_id = found[holds].attempt.container if found else ""
         if not found or (intent.way is Way.CONTAINER and holder_id != intent.old_id):
             policy = mapping(mapping(intent.old.get("HostConfig")).get("RestartPolicy"))
@@ -263,6 +267,15 @@ def _launches(container: str, root: Path | None, engine: str | None = None) -> l
     if found and found[0].attempt.way is not Way.PROCESS:
         found[holds] = replace(found[holds], attempt=replace(found[holds].attempt, current=True))
     return found
+
+
+def _held(launches: list[_Launched], held: str) -> list[_Launched]:
+    """The same, with the launch of the container that has the name as the current one; none is if it has another."""
+    first = launches[0].attempt if launches else None
+    if not held or first is None or first.way is not Way.CONTAINER:
+        return launches  # Compose has another container each time, and knows which is its own
+    holds = max((one.attempt.number for one in launches if one.attempt.container == held), default=None)
+    return [replace(one, attempt=replace(one.attempt, current=one.attempt.number == holds)) for one in launches]
 
 
 def _engine_of_last(found: Sequence[Journal]) -> str | None:
@@ -309,14 +322,18 @@ def _request(
     return CreateBody({**body, "HostConfig": host}, connects, platform)
 
 
-def _wanted(container: str, to: To, root: Path | None, engine: str | None) -> tuple[_Launched, _Launched]:
+def _wanted(
+    container: str, to: To, root: Path | None, engine: str | None, held: str = ""
+) -> tuple[_Launched, _Launched]:
     """The launch that a container is at, and the one that is meant.
 
     Raises:
         UserError: there is none, or it is the same.
     """
-    launches = _launches(container, root, engine)
+    launches = _held(_launches(container, root, engine), held)
     current = next((one for one in launches if one.attempt.current), None)
+    if current is None and any(one.attempt.way is not Way.PROCESS for one in launches):
+        raise _by_others(container)
     if current is None:
         if others := elsewhere(container, engine, root):
             raise _elsewhere(others[-1])
@@ -344,6 +361,13 @@ def _unknown(name: str) -> UserError:
     return UserError(f"{name}: no relaunch of this container is known here.", f"{name}：这里没有该容器的重启记录。")
 
 
+def _by_others(name: str) -> UserError:
+    return UserError(
+        f"{name} is none of the launches that are known here: somebody else made it after the last relaunch.",
+        f"{name} 不是这里已知的任何一次启动：上次重启之后，其他人创建了这个容器。",
+    )
+
+
 def _chosen(launches: Sequence[_Launched], to: To, name: str) -> _Launched:
     """The launch that is meant.
 
@@ -351,20 +375,29 @@ def _chosen(launches: Sequence[_Launched], to: To, name: str) -> _Launched:
         UserError: there is none, or it is the one that runs.
     """
     if to == "original":
-        number: int | None = 0
+        number = 0
     elif to == "last-good":
         good = [
             one.attempt for one in launches if one.attempt.ending in (None, Ending.DONE) and not one.attempt.current
         ]
-        number = good[-1].number if good else None
+        if not good:
+            raise UserError(
+                f"{name}: no launch before this one is known to have served; there are: {_numbers(launches)}",
+                f"{name}：此前没有已知能提供服务的启动；现有编号：{_numbers(launches)}",
+            )
+        number = good[-1].number
     else:
         number = to
-    if number is None or not 0 <= number < len(launches):
-        numbers = ", ".join(str(one.attempt.number) for one in launches)
+    if not 0 <= number < len(launches):
+        numbers = _numbers(launches)
         raise UserError(
             f"{name} has no such earlier launch; there are: {numbers}", f"{name} 没有这次启动；现有编号：{numbers}"
         )
     return launches[number]
+
+
+def _numbers(launches: Sequence[_Launched]) -> str:
+    return ", ".join(str(one.attempt.number) for one in launches)
 
 
 def _already(name: str, number: int) -> UserError:

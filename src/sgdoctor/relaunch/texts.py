@@ -53,6 +53,14 @@ def kept(name: str, of: str) -> Text:
     )
 
 
+def kept_runs(name: str, kept: str) -> Text:
+    """Somebody started an earlier launch by hand."""
+    return Text(
+        f"{kept} runs, an earlier launch of {name}, and two servers do not fit on the GPU. First: docker stop {kept}",
+        f"{name} 的早前容器 {kept} 正在运行，而 GPU 上放不下两个服务。请先执行：docker stop {kept}",
+    )
+
+
 def old_started_beside(name: str) -> Text:
     """Whoever did it wants the old one; the new one has to give way."""
     return Text(

@@ -94,7 +94,7 @@ async def test_a_failed_start_shows_cause_evidence_and_flags_at_once() -> None:
         "2 restarts, every 41 s",
         "SGL402 ●●●",
         "▶ 138 │",
-        "--mem-fraction-static 0.92",
+        "--mem-fraction-static 0.93",
     ):
         assert text in screen
 
@@ -482,8 +482,8 @@ async def test_the_corrected_flags_are_copied() -> None:
     async with desk() as one:
         await one.press("c")
 
-        assert one.app.clipboard == "--mem-fraction-static 0.92"
-        assert one.toasts == ["Copied: --mem-fraction-static 0.92"]
+        assert one.app.clipboard == "--mem-fraction-static 0.93"
+        assert one.toasts == ["Copied: --mem-fraction-static 0.93"]
 
 
 async def test_the_corrected_command_of_a_container_is_copied() -> None:
@@ -494,7 +494,7 @@ async def test_the_corrected_command_of_a_container_is_copied() -> None:
         await one.press("c")
         copied = one.app.clipboard
 
-    assert copied == "python3 -m sglang.launch_server --mem-fraction-static 0.92 --api-key ***"
+    assert copied == "python3 -m sglang.launch_server --mem-fraction-static 0.93 --api-key ***"
 
 
 async def test_secrets_of_the_evidence_are_not_on_the_screen() -> None:
@@ -546,8 +546,8 @@ async def test_the_reserved_key_shows_the_flags_to_type() -> None:
         copied = one.app.clipboard
 
     assert "Verify: a later version does this" in shown
-    assert "--mem-fraction-static 0.92" in shown
-    assert copied == "--mem-fraction-static 0.92"
+    assert "--mem-fraction-static 0.93" in shown
+    assert copied == "--mem-fraction-static 0.93"
 
 
 async def test_the_reserved_key_without_a_diagnosis() -> None:
@@ -692,7 +692,7 @@ async def test_settings_choose_panes_and_keys() -> None:
         assert (active, cut, one.app.main.log_pane.view.wrapping) == ("diagnosis", False, True)
         assert "[keys] fly: there is no such action" in one.toasts
         assert before == ""
-        assert one.app.clipboard == "--mem-fraction-static 0.92"
+        assert one.app.clipboard == "--mem-fraction-static 0.93"
     assert "Start-up" not in screen
 
 

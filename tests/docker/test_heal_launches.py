@@ -3,7 +3,7 @@
 import json
 import shlex
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import docker
 import pytest
@@ -73,7 +73,8 @@ def clinic(
 def test_healing_a_launch(clinic: Clinic, name: str) -> None:
     launch = LAUNCHES[name]
     command = [*MODULE, "--model-path", "/models/m", *SERVE, *shlex.split(launch.command)]
-    old = clinic.serve(command, STANDIN_MODEL=launch.model, STANDIN_CARD=launch.card, **launch.told)
+    told: dict[str, Any] = {"STANDIN_MODEL": launch.model, "STANDIN_CARD": launch.card, **launch.told}
+    old = clinic.serve(command, **told)
 
     healed = clinic.heal("--max-attempts", "6")
 

@@ -285,8 +285,8 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "应能启动；请先看警告（{warns} 项）。",
     ),
     "preflight.closing.unseen": (
-        "no engine was seen in this launch: only the host and the container were checked (warnings: {warns}).",
-        "没有看到引擎的启动命令：只检查了主机和容器（警告 {warns} 项）。",
+        "no command of an engine could be checked, only the host and the container (warnings: {warns}).",
+        "没有可检查的引擎启动命令，只检查了主机和容器（警告 {warns} 项）。",
     ),
     "preflight.closing.fine": ("nothing speaks against a start.", "没有发现妨碍启动的问题。"),
     "preflight.closing.host_fine": ("nothing is wrong with this host.", "本机没有问题。"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.docker_run import read_shell
-from sgdoctor.launch.foreign import refuse_other_form
+from sgdoctor.launch.foreign import refuse_other_form, refuse_windows
 from sgdoctor.launch.inspection import Inspection, open_inspection
 from sgdoctor.launch.inspection.reading import compose_origin
 from sgdoctor.launch.model import Document, Editable, Edited, EditState, FlagTable, Launch, Problem
@@ -112,7 +112,20 @@ def _find(words: Sequence[str], stack: ExitStack) -> tuple[Target, str]:
 
 
 def _command(text: str, name: str) -> Target:
-    return Target(name, read_shell(text, name))
+    return Target(name, _launch(text, name))
+
+
+def _launch(text: str, name: str) -> Document:
+    refuse_windows(text, name)
+    try:
+        return read_shell(text, name)
+    except UserError:
+        if "```" in text:
+            raise UserError(
+                f"{name}: this is a text with code between ```; give one command of it alone",
+                f"{name}：这是用 ``` 标出代码的文档；请只给出其中一条命令",
+            ) from None
+        raise
 
 
 def _file_and_service(name: str) -> tuple[Path | None, str | None]:
@@ -153,7 +166,7 @@ def _file(path: Path, service: str | None, name: str, stack: ExitStack) -> tuple
         return Target(name, AsDockerRun(open_inspection(read_text(path).text), knows_image=False)), ""
     if head[:2] == b"#!" or path.suffix in (".sh", ".bash", ".zsh"):
         found = read_text(path)
-        return Target(name, read_shell(found.text, str(path)), file=found), ""
+        return Target(name, _launch(found.text, str(path)), file=found), ""
     if path.suffix in _SCRIPTS and not _LOG.search(head) and b"\0" not in head:
         found = read_text(path)
         if document := _maybe_launch(found.text, str(path)):
@@ -191,7 +204,7 @@ def _head(path: Path) -> bytes:
 def _maybe_launch(text: str, name: str) -> Document | None:
     """The launch in a text without a telling name; None where it is more likely a log."""
     try:
-        return read_shell(text, name)
+        return _launch(text, name)
     except UserError:
         if _COMMAND.search(text) or "\n" not in text.strip():
             raise

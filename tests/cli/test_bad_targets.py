@@ -29,6 +29,11 @@ FILES = {
     "run.ps1": RUN.replace(" lmsys", " `\n  lmsys"),
     "Makefile": f"serve:\n\t{RUN}\n",
     "Dockerfile": "FROM lmsysorg/sglang\nCMD sglang serve --model-path m\n",
+    "caret.txt": RUN.replace(" lmsys", " ^\n  lmsys"),
+    "tick.sh": RUN.replace(" lmsys", " `\n  lmsys"),
+    "doc.txt": f"Start it so:\n\n```\n{RUN}\n```\n\nThen ask:\n\n```\ncurl localhost\n```\n",
+    "README.md": f"Start it so:\n\n    {RUN}\n",
+    "sgl.container": "[Container]\nImage=lmsysorg/sglang\n",
     "go.py": "import subprocess\nsubprocess.run(['sglang', 'serve'])\n",
     "k8s.yaml": MANIFEST,
     "two.yaml": MANIFEST + "---\napiVersion: v1\nkind: Service\n",
@@ -44,6 +49,11 @@ SAYS = {
     "run.ps1": "a script of PowerShell",
     "Makefile": "a makefile",
     "Dockerfile": "a Dockerfile",
+    "caret.txt": "line 1 ends with ^, as on Windows",
+    "tick.sh": "line 1 ends with `, as on Windows",
+    "doc.txt": "a text with code between ```",
+    "README.md": "a text with markup",
+    "sgl.container": "a unit of Quadlet",
     "go.py": "a program in Python",
     "k8s.yaml": "a manifest of Kubernetes (Deployment)",
     "two.yaml": "a manifest of Kubernetes (Deployment)",
@@ -132,7 +142,7 @@ def test_a_container_without_an_engine(words: str, warned: bool, capsys: pytest.
 
     assert (4 if warned else 0) == code
     assert ("no engine is started: the container runs" in out) is warned
-    assert "no engine was seen in this launch: only the host and the container were checked" in out.splitlines()[-1]
+    assert "no command of an engine could be checked, only the host and the container" in out.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -159,3 +169,30 @@ def test_what_is_wrong_and_cannot_be_changed_is_counted(capsys: pytest.CaptureFi
 def test_flags_of_a_command_without_quotes(capsys: pytest.CaptureFixture[str]) -> None:
     assert 2 == main(["preflight", "docker", "run", "-it", "ubuntu"])
     assert "stand behind `--`" in capsys.readouterr().err
+
+
+def test_an_engine_in_the_quotes_of_another_program(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["fix", f"tmux new-session -d '{ENGINE}'", "--set", "tp=2"])
+    out = " ".join(capsys.readouterr().out.split())
+
+    assert "the engine is started by tmux, in quotes (line 1). To be typed by hand: --tp 2" in out
+
+
+def test_only_spoken_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 2 == main(["fix", f"echo 'run {ENGINE}'"])
+    assert "no command in it starts the engine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["$1", "$MODEL", "/models/${NAME}"])
+@pytest.mark.parametrize("command", ["{}", "docker run --gpus all -v /models:/models lmsysorg/sglang:v0.5.15 {}"])
+def test_a_model_that_only_the_shell_knows(command: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["preflight", command.format(f'sglang serve --model-path "{name}"')])
+    out = " ".join(capsys.readouterr().out.split())
+
+    assert f"Place of the model: what {name} stands for is not known here" in out
+    assert "would not start" not in out
+
+
+def test_docker_create(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["preflight", RUN.replace("run", "create")])
+    assert "docker run command" in capsys.readouterr().out

@@ -7,7 +7,15 @@ from typing import Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.engine_words import MENTION, OPTIONS_VARIABLE, SCRIPTS, EngineAt, engine_at, shell_script_at
+from sgdoctor.launch.engine_words import (
+    MENTION,
+    OPTIONS_VARIABLE,
+    SCRIPTS,
+    TALKING,
+    EngineAt,
+    engine_at,
+    shell_script_at,
+)
 from sgdoctor.launch.flag_edits import WordEdit, flag_edits, is_flag, with_edits
 from sgdoctor.launch.model import Editable, EditState, FlagTable
 from sgdoctor.launch.script import (
@@ -336,9 +344,31 @@ def _hidden(source: str, tokens: Iterable[Word], every: Iterable[Command]) -> Re
                 source, token.start, "launch-in-substitution", "is started inside $(...)", "在 $(...) 里启动"
             )
     for command in every:
+        program = command.words[0].text if command.words else ""
+        quoted_in = next((word for word in command.words[1:] if _is_command(word)), None)
+        if quoted_in is not None and program != "eval" and engine_in(command) is None and program not in TALKING:
+            return _refused_at(
+                source,
+                quoted_in.start,
+                "launch-in-word",
+                f"is started by {program}, in quotes",
+                f"写在 {program} 的引号里",
+            )
         if command.words and command.words[0].text == "eval" and MENTION.search(" ".join(command.texts)):
             return _refused_at(source, command.words[0].start, "launch-in-eval", "is started by eval", "由 eval 启动")
     return None
+
+
+def _is_command(word: Word) -> bool:
+    """Whether one word of a command is a command that starts an engine, as those of ``tmux`` and ``ssh`` are."""
+    return " " in word.text and not word.expands and _starts_engine_safely(word.text)
+
+
+def _starts_engine_safely(source: str) -> bool:
+    try:
+        return _starts_engine(source)
+    except UserError:
+        return False
 
 
 def _starts_engine(source: str) -> bool:

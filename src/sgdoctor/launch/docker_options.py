@@ -125,9 +125,10 @@ def run_at(texts: Sequence[str]) -> int | None:
     at += 1
     while at < len(texts) and texts[at].startswith("-"):
         at += 2 if texts[at] in _GLOBAL_WITH_VALUE else 1
-    if texts[at : at + 2] == ["container", "run"]:
-        return at + 2
-    return at + 1 if texts[at : at + 1] == ["run"] else None
+    if texts[at : at + 1] == ["container"]:
+        at += 1
+    # `docker create` takes the same options, and `docker start` does the rest.
+    return at + 1 if at < len(texts) and texts[at] in ("run", "create") else None
 
 
 def program_of(texts: Sequence[str]) -> str:

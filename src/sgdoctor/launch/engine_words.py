@@ -13,8 +13,9 @@ _MODULES: Final = {
 }
 _SUBCOMMANDS: Final = {("sglang", "serve"): "sglang", ("vllm", "serve"): "vllm"}
 _PROGRAMS: Final = {"llama-server": "llama.cpp", "sglang.launch_server": "sglang"}
-# Programs that only speak of a command.
-_TALKING: Final = frozenset({"echo", "printf", "pkill", "pgrep", "grep", "cat", "sed", "which", "man"})
+TALKING: Final = frozenset({"echo", "printf", "pkill", "pgrep", "grep", "cat", "sed", "which", "man"})
+"""Programs that only speak of a command."""
+
 # Programs that serve nothing, whatever they are given.
 _IDLE: Final = frozenset({"sleep", "tail", "nvidia-smi", "true", "false", "ls", "top", "env", "hostname"})
 _SCRIPT_NAME: Final = re.compile(r"launch|sglang|serve", re.IGNORECASE)
@@ -50,7 +51,7 @@ class EngineAt(NamedTuple):
 def engine_at(texts: Sequence[str]) -> EngineAt | None:
     """Where the words of one command start an engine; wrappers such as ``numactl`` or ``tini --`` may stand before."""
     names = [text.rpartition("/")[2] for text in texts]
-    if not names or names[0] in _TALKING:
+    if not names or names[0] in TALKING:
         return None
     for index, name in enumerate(names):
         before = names[index - 1] if index else ""
@@ -72,7 +73,7 @@ def engine_at(texts: Sequence[str]) -> EngineAt | None:
 def shell_script_at(texts: Sequence[str]) -> int | None:
     """Index of the script in ``bash -lc "..."``; None where no shell is told to run one."""
     shell = next((index for index, text in enumerate(texts) if text.rpartition("/")[2] in _SHELLS), None)
-    if shell is None or texts[0] in _TALKING:
+    if shell is None or texts[0] in TALKING:
         return None
     at, has_script = shell + 1, False
     while at < len(texts) and texts[at][:1] in ("-", "+") and texts[at] != "--":
@@ -89,7 +90,7 @@ def serves_nothing(texts: Sequence[str]) -> bool:
     program, *rest = texts[0].rpartition("/")[2], *texts[1:]
     if program in _SHELLS or program.startswith("python"):
         return all(text.startswith("-") and text not in ("-c", "-m") for text in rest)
-    return program in _IDLE or program in _TALKING
+    return program in _IDLE or program in TALKING
 
 
 def is_shell(program: str) -> bool:

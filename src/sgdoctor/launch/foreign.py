@@ -23,7 +23,16 @@ _FORMS: Final = (
     (frozenset({".py"}), Text("a program in Python", "Python 程序")),
     (frozenset({".ipynb"}), Text("a notebook", "Jupyter 笔记本")),
     (frozenset({".fish"}), Text("a script of fish", "fish 脚本")),
+    (frozenset({".md", ".rst"}), Text("a text with markup", "带标记的文档")),
+    (frozenset({".hcl", ".nomad", ".tf"}), Text("a job of Nomad or Terraform", "Nomad 或 Terraform 配置")),
+    (frozenset({".container", ".kube"}), Text("a unit of Quadlet", "Quadlet 单元")),
+    (frozenset({".conf", ".ini", ".cfg", ".toml", ".env"}), Text("a file of settings", "配置文件")),
 )
+_WINDOWS: Final = (
+    ("^", re.compile(r"[ \t]\^[ \t]*\r?\n[ \t]*\S")),
+    ("`", re.compile(r"[ \t]`[ \t]*\r?\n[ \t]*\S")),
+)
+_STARTS: Final = re.compile(r"\b(?:docker|podman)\s+run\b|sglang\.launch_server|\bsglang\s+serve\b")
 _CARRIERS: Final = frozenset(
     {"docker", "docker-compose", "podman", "podman-compose", "nerdctl", "kubectl", "oc", "ssh"}
 )
@@ -61,6 +70,22 @@ def refuse_other_form(path: Path) -> None:
             f"{path}: this is {what.en}, which is not read; give the command that it runs, as one text: {command}",
             f"{path}：这是{what.zh}，无法读取；请把其中运行的命令作为一段文本给出：{command}",
         )
+
+
+def refuse_windows(text: str, name: str) -> None:
+    """Refuses a command whose lines go on as those of ``cmd.exe`` or PowerShell do: no shell here joins them.
+
+    Raises:
+        UserError: it names the sign and the line.
+    """
+    for sign, pattern in _WINDOWS:
+        if (match := pattern.search(text)) and _STARTS.search(text):
+            line = text.count("\n", 0, match.start()) + 1
+            raise UserError(
+                f"{name}: line {line} ends with {sign}, as on Windows, and is not joined to the next one here; "
+                "give the command as one line",
+                f"{name}：第 {line} 行以 Windows 的续行符 {sign} 结尾，这里不会接上下一行；请把命令写成一行给出",
+            )
 
 
 def refuse_several(document: Document) -> None:

@@ -53,6 +53,8 @@ def reason(located: Located) -> Text:
     match located.place:
         case Place.UNNAMED:
             return Text("the launch names no model", "启动命令没有指定模型")
+        case Place.VARIABLE:
+            return Text(f"what {path} stands for is not known here", f"这里不知道 {path} 的值")
         case Place.HUB:
             return Text(f"{path} is not on this machine yet", f"{path} 尚未下载到本机")
         case Place.VOLUME:

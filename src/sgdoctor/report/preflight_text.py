@@ -12,7 +12,7 @@ from sgdoctor.preflight.answer import Preflight
 from sgdoctor.preflight.model import Check, Finding, Status
 from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.plan_text import print_changes
-from sgdoctor.report.preflight_words import closing_line, heading_of, phase_text, redactor_of, seconds_text
+from sgdoctor.report.preflight_words import closing_line, heading_of, phase_text, redactor_of, seconds_text, sees_engine
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
 from sgdoctor.texts import Text
@@ -130,7 +130,9 @@ class _Sheet(Canvas):
 
     def _closing(self) -> None:
         answer = self._answer
-        line = Styled(f"{self._glyph(answer.status)} ", style=_STYLES[answer.status])
+        unseen = bool(answer.target) and answer.status is Status.PASS and not sees_engine(answer)
+        status = Status.SKIPPED if unseen else answer.status
+        line = Styled(f"{self._glyph(status)} ", style=_STYLES[status])
         line.append(self._safe(closing_line(answer, self.lang)), style="bold")
         if self.console.is_terminal:
             self.line(line)

@@ -64,7 +64,7 @@ def closing_line(answer: Preflight, lang: str) -> str:
         finding = answer.course[0].finding if answer.course else answer.silent[0]
         key = "preflight.closing.fails" if answer.course else "preflight.closing.wrong"
         text = say(lang, key, title=finding.title.in_language(lang).rstrip(".。"), **counts)
-    elif answer.target and not _sees_engine(answer):
+    elif answer.target and not sees_engine(answer):
         text = say(lang, "preflight.closing.unseen", **counts)
     elif counts["warns"]:
         text = say(lang, "preflight.closing.warns", **counts)
@@ -75,6 +75,7 @@ def closing_line(answer: Preflight, lang: str) -> str:
     return text
 
 
-def _sees_engine(answer: Preflight) -> bool:
+def sees_engine(answer: Preflight) -> bool:
+    """Whether the launch shows the command that starts the engine."""
     launch = answer.situation.launch
     return launch is not None and bool(launch.argv)

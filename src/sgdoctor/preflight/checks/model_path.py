@@ -56,7 +56,7 @@ def _finding(situation: Situation, located: Located, asked: Asked) -> Finding:
             return Finding(Status.PASS, title, str(located.here), where)
         case Place.HUB:
             return _on_hub(situation, located, where)
-        case Place.VOLUME:
+        case Place.VOLUME | Place.VARIABLE:
             return Finding(Status.SKIPPED, reason(located), where=where)
         case _:
             return _lost(situation, located, where)

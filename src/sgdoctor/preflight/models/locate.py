@@ -37,6 +37,7 @@ class Place(StrEnum):
     UNMOUNTED = "unmounted"  # a path that no mount provides
     VOLUME = "volume"  # in a volume that only Docker can look into
     UNNAMED = "unnamed"  # the launch names no model
+    VARIABLE = "variable"  # only the shell that starts it knows the name
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ def locate(launch: Launch, asked: Asked, beside: Path, image_env: Mapping[str, A
     value = asked.value("--model-path")
     if not value:
         return Located(Place.UNNAMED)
+    if {"$", "`"} & set(value):
+        return Located(Place.VARIABLE, value, value)
     if launch.image is None:
         path = Path(value).expanduser()
         if path.exists():

@@ -550,6 +550,21 @@ def test_what_was_kept_is_forgotten(state: Path, capsys: pytest.CaptureFixture[s
     assert 2 == main(["history", "sgl", "--lang", "en"])
 
 
+@pytest.mark.parametrize("command", ["rollback", "relaunch", "heal"])
+def test_what_is_for_containers_says_where_a_process_is_acted_on(
+    state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{state}/no-engine.sock")
+    with Run([], [sys.executable, "-c", "print('x')"]) as run:
+        run.ended()
+    codes = [main([command, name, "--lang", "en"]) for name in ("sgl", "other")]
+    process, other = capsys.readouterr().err.splitlines()
+
+    assert [2, 2] == codes
+    assert "sgl is a process of sgdoctor run and no container" in process
+    assert "No container engine answers" in other
+
+
 def test_a_server_that_runs_is_not_forgotten(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Run([], [*FITS, "--port", free_port()]) as run:
         run.printed("ready ")

@@ -71,7 +71,29 @@ def misuse(arguments: argparse.Namespace, lang: str) -> str:
         if not Path(folder).is_dir():
             return say(lang, "error.rules_folder", given=printable(folder))
     limit = arguments.ready_timeout
-    return "" if limit is None or limit > 0 else words(lang, "usage.timeout", given=f"{limit:g}")
+    if limit is not None and limit <= 0:
+        return words(lang, "usage.timeout", given=f"{limit:g}")
+    name = getattr(arguments, "container", None)
+    return words(lang, "process.only", name=printable(name)) if name and _is_process(name) else ""
+
+
+def _is_process(name: str) -> bool:
+    """Whether a name is known as that of a process, and no container engine has a container of it."""
+    from contextlib import suppress
+
+    from sgdoctor.containers.client import Client
+    from sgdoctor.containers.endpoint import find_endpoint
+    from sgdoctor.containers.find import look_for
+    from sgdoctor.errors import UserError
+    from sgdoctor.relaunch.journal import journals
+    from sgdoctor.relaunch.model import Way
+
+    known = journals(name)
+    if not known or known[-1].intent.way is not Way.PROCESS:
+        return False
+    with suppress(UserError), Client(find_endpoint()) as client:
+        return look_for(client, name, None) is None
+    return True
 
 
 def rules_of(arguments: argparse.Namespace, lang: str) -> "RuleBase":

@@ -296,6 +296,16 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "history.process_stood_once": ("{name}: 1 start; it has ended.", "{name}：共 1 次启动；已结束。"),
     "history.process_stands": ("{name}: {count} starts; none runs now.", "{name}：共 {count} 次启动；目前没有运行。"),
+    "process.only": (
+        (
+            "{name} is a process of sgdoctor run and no container: it is acted on where it was started, in the app of "
+            "sgdoctor run --tui (f, r, u, h). Its starts: sgdoctor history {name}"
+        ),
+        (
+            "{name} 是 sgdoctor run 启动的进程，不是容器：请在启动它的地方操作，即 sgdoctor run --tui 的界面（f、r、u、h）。"
+            "它的历次启动：sgdoctor history {name}"
+        ),
+    ),
     "process.runs": ("runs", "正在运行"),
     "process.open": ("was cut off", "被中断"),
     "process.served_failed": ("served, then failed", "提供服务后失败"),

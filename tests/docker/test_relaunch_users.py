@@ -10,14 +10,16 @@ import docker
 import pytest
 
 from sgdoctor.cli.open_relaunch import check_free
+from sgdoctor.cli.watch_doctor import ContainerDoctor
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.relaunch.claim import LOCK, claim_of
-from sgdoctor.relaunch.journal import journals, open_journals
-from sgdoctor.relaunch.model import Ending, Outcome
+from sgdoctor.relaunch.journal import Journal, journals, open_journals
+from sgdoctor.relaunch.model import Ending, Intent, Outcome
 from sgdoctor.relaunch.recovery import look_for_open, resume, rollback
+from sgdoctor.rules.base import load_rule_base
 from tests.docker import launches
 from tests.docker.dockerd import PrivateDockerd
 from tests.docker.relaunching import HURRY, NAME, NEVER, POLICY, READY, SERVE, Stage, Told, at
@@ -255,3 +257,43 @@ def test_failed_relaunch_gives_the_container_free(alice: Stage, bob: Stage) -> N
     assert [] == locks(alice)
     assert Ending.DONE is bob.relaunch().ending
     assert SERVE != alice.inspect()["Config"]["Cmd"]
+
+
+class KnowsName(ContainerDoctor):
+    """The doctor of the app before there is anything on its screen but a name."""
+
+    @property
+    def container(self) -> str:
+        return NAME
+
+
+def doctor(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> ContainerDoctor:
+    monkeypatch.setenv("XDG_STATE_HOME", str(stage.root.parent))
+    return KnowsName(Endpoint(stage.host.url), load_rule_base(), lambda: None)
+
+
+def test_app_of_another_user_acts_on_nothing(alice: Stage, bob: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    alice.serve()
+    die(alice, "start done")
+    theirs = doctor(bob, monkeypatch)
+
+    for act in (theirs.rollback, theirs.heal):
+        with pytest.raises(UserError, match=r"A relaunch of sgl by root \("):
+            act()
+    assert theirs.unfinished() is None
+    assert doctor(alice, monkeypatch).unfinished() is not None
+
+
+def test_app_knows_the_launches_of_its_engine(alice: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    alice.serve()
+    now = alice.relaunch().container
+    for ending in (Ending.DONE, Ending.OPEN):
+        elsewhere = Journal.begin(Intent(NAME, engine="elsewhere", old={"Id": "ab" * 32}), alice.root)
+        elsewhere.finish(Outcome(ending, container="cd" * 32))
+    app = doctor(alice, monkeypatch)
+
+    errand = app.rollback()
+
+    assert app.unfinished() is None
+    assert (now, "rollback") == (errand.id, errand.kind)
+    assert "launch 0" in errand.heading.en

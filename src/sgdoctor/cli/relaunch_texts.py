@@ -302,7 +302,8 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
             "sgdoctor run --tui (f, r, u, h). Its starts: sgdoctor history {name}"
         ),
         (
-            "{name} 是 sgdoctor run 启动的进程，不是容器：请在启动它的地方操作，即 sgdoctor run --tui 的界面（f、r、u、h）。"
+            "{name} 是 sgdoctor run 启动的进程，不是容器：请在启动它的地方操作，"
+            "即 sgdoctor run --tui 的界面（f、r、u、h）。"
             "它的历次启动：sgdoctor history {name}"
         ),
     ),

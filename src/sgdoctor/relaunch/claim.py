@@ -91,7 +91,7 @@ class Claim:
     @property
     def command(self) -> str:
         """What goes back from its journal, for its user."""
-        state = Path(self.path).parents[1]
+        state = Path(self.path).parent.parent
         place = f"XDG_STATE_HOME={shlex.quote(str(state.parent))} " if state.name == "sgdoctor" else ""
         return f"{place}sgdoctor rollback"
 
@@ -270,11 +270,12 @@ def _read(engine: Engine, labels: Mapping[str, Any]) -> Claim | None:
 
 
 def _of(journal: str, labels: Mapping[str, Any]) -> Claim:
-    """What a label says, as far as this version of sgdoctor knows it."""
+    """What a label says, as far as this version of sgdoctor knows it; anybody may have written it."""
     with suppress(ValueError, TypeError, AttributeError):
         told = json.loads(str(labels.get(_HOLDER)))
-        known = {field.name for field in fields(Claim)}
-        return Claim(**{**{name: value for name, value in told.items() if name in known}, "journal": journal})
+        kinds = {field.name: field.type for field in fields(Claim)}
+        known = {name: value for name, value in told.items() if type(value) is kinds.get(name)}
+        return Claim(**{**known, "journal": journal})
     return Claim(journal)
 
 
@@ -312,7 +313,7 @@ def _user() -> str:
 
 
 def _space() -> str:
-    """Where the ids of processes are those of this one; empty if that is not known, which is equal to nothing."""
+    """Where the ids of processes are those of this one; where that is not known, only this process has this space."""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
         return f"{boot} {os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115 - no path

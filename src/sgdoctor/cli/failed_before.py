@@ -8,6 +8,7 @@ from sgdoctor.containers.once import open_container
 from sgdoctor.diagnosis.model import State
 from sgdoctor.diagnosis.pipeline import diagnose
 from sgdoctor.diagnosis.telling import telling
+from sgdoctor.diagnosis.wording import summary_of
 from sgdoctor.errors import UserError
 from sgdoctor.logs.sources import LogSource, open_log
 from sgdoctor.relaunch.model import Attempt, Ending
@@ -46,4 +47,4 @@ def _failure(log: LogSource, base: "RuleBase") -> Text | None:
     verdict = telling(diagnose(log, base, all_attempts=True))
     if verdict is None or verdict.state is not State.FAILED:
         return None
-    return verdict.diagnoses[0].title if verdict.diagnoses else verdict.summary
+    return summary_of(verdict)

@@ -7,11 +7,12 @@ from sgdoctor.cli.fix_files import remove_files, write_files
 from sgdoctor.cli.run_errands import Trip, Wanted
 from sgdoctor.cli.run_heal import Healing
 from sgdoctor.cli.run_owner import Owner
-from sgdoctor.cli.run_server import Running, summary_of
+from sgdoctor.cli.run_server import Running
 from sgdoctor.cli.run_texts import both, sentence
 from sgdoctor.cli.watch_log_doctor import checked, error_of
 from sgdoctor.cli.watch_texts import told
 from sgdoctor.diagnosis.model import Verdict
+from sgdoctor.diagnosis.wording import summary_of
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Answer
 from sgdoctor.launch.amended import merged

@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from sgdoctor.cli.run_keeper import Wishes
-from sgdoctor.cli.run_server import Running, Server, summary_of
+from sgdoctor.cli.run_server import Running, Server
 from sgdoctor.cli.run_texts import both
 from sgdoctor.containers.spool import state_dir
 from sgdoctor.diagnosis.model import Verdict
+from sgdoctor.diagnosis.wording import summary_of
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.processes.feed import ProcessFeed

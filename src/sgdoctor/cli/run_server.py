@@ -12,13 +12,13 @@ from sgdoctor.cli.run_texts import both
 from sgdoctor.containers.spool import bytes_of, spooled
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.pipeline import diagnose_bytes
+from sgdoctor.diagnosis.wording import summary_of
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.processes.feed import ProcessFeed
 from sgdoctor.processes.record import Record, Start
 from sgdoctor.relaunch.model import Ending, Outcome, Purpose
-from sgdoctor.texts import Text
 
 if TYPE_CHECKING:
     from sgdoctor.rules.base import RuleBase
@@ -209,11 +209,6 @@ class Server:
 
 class ClosedError(Exception):
     """Nothing is to be started any more."""
-
-
-def summary_of(verdict: Verdict) -> Text:
-    """The root cause, or how it stands."""
-    return verdict.diagnoses[0].title if verdict.diagnoses else verdict.summary
 
 
 def _phases(verdict: Verdict | None) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from sgdoctor.diagnosis.model import Diagnosis, State
+from sgdoctor.diagnosis.model import Diagnosis, State, Verdict
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.messages import MESSAGES
 from sgdoctor.texts import Text
@@ -23,6 +23,11 @@ PHASES: Final[Mapping[PhaseName, Text]] = {
     PhaseName.SHUTDOWN: Text("shutdown", "关闭"),
 }
 _BEFORE: Final = Text("before the first phase", "第一个阶段之前")
+
+
+def summary_of(verdict: Verdict) -> Text:
+    """The root cause, or how it stands."""
+    return verdict.diagnoses[0].title if verdict.diagnoses else verdict.summary
 
 
 def phase_label(phase: PhaseName | None) -> Text:

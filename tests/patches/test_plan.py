@@ -8,7 +8,7 @@ import pytest
 
 from sgdoctor.launch.change import KINDS, Change
 from sgdoctor.patches.model import Means, PatchKind, PatchPlan, PatchSite
-from sgdoctor.patches.plan import STARTUP_FOLDER, combined, config_changes, joined_pythonpath, patch_plans, plan_patch
+from sgdoctor.patches.plan import STARTUP_FOLDER, combined, config_changes, joined_pythonpath, patch_plans
 from sgdoctor.patches.sitecustomize import FileState, fill_layer_types, generated, register_again, verify
 
 SHORT = ["linear_attention"] * 3 + ["full_attention"]
@@ -29,9 +29,7 @@ def means(kind: PatchKind, **site: Any) -> list[Means]:
 
 
 def best(kind: PatchKind, **site: Any) -> PatchPlan:
-    plan = plan_patch(kind, PatchSite(folder="/srv/patches", **site))
-    assert plan is not None
-    return plan
+    return patch_plans(kind, PatchSite(folder="/srv/patches", **site))[0]
 
 
 def test_a_process_gets_a_folder_of_links_where_a_container_has_a_mount() -> None:

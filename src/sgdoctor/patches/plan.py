@@ -20,11 +20,6 @@ _STARTUP_NAME: Final = "startup"
 """Name of the folder that it stands in for a process."""
 
 
-def plan_patch(kind: PatchKind, site: PatchSite) -> PatchPlan | None:
-    """The best way for this site; None where there is none."""
-    return next(iter(patch_plans(kind, site)), None)
-
-
 def patch_plans(kind: PatchKind, site: PatchSite) -> tuple[PatchPlan, ...]:
     """All ways for this site, the best one first: data, then other versions, then a patch at start-up.
 

@@ -68,7 +68,7 @@ def refuse_other_form(path: Path) -> None:
         command = "sgdoctor fix 'docker run ... python3 -m sglang.launch_server ...'"
         raise UserError(
             f"{path}: this is {what.en}, which is not read; give the command that it runs, as one text: {command}",
-            f"{path}：这是{what.zh}，无法读取；请把其中运行的命令作为一段文本给出：{command}",
+            f"{path}：无法读取这种文件（{what.zh}）；请把其中运行的命令作为一段文本给出：{command}",
         )
 
 

@@ -2,13 +2,13 @@
 
 import threading
 from contextlib import suppress
-from typing import Self
+from typing import Final, Self
 
 from sgdoctor.containers.client import Client
 from sgdoctor.errors import UserError
 from sgdoctor.relaunch.engine import Engine, runs
 
-_SECONDS = 0.5
+_LOOKS_EVERY: Final = 0.5
 
 
 class Beside:
@@ -50,7 +50,7 @@ class Beside:
         last = False
         while not last:
             # Once more at the end, so that nobody who came in the last moment is missed.
-            last = self._over.wait(_SECONDS)
+            last = self._over.wait(_LOOKS_EVERY)
             # Where the engine does not answer, the steps themselves find that out.
             with suppress(UserError), Client(self._endpoint) as client:
                 engine = Engine(client)

@@ -34,7 +34,7 @@ def kept_image(client: Client, document: Inspection, changes: Sequence[Change]) 
     if now is None:
         return Text(
             f"{name} is no image any more. The one of this container, {_short(old)}, is kept, by its id.",
-            f"{name} 已不再指向任何镜像；保留该容器所用的镜像 {_short(old)}。",
+            f"{name} 已不再指向任何镜像；该容器所用的镜像 {_short(old)} 按 ID 保留。",
         )
     new = str(now.get("Id") or "")
     if new == old:
@@ -43,7 +43,7 @@ def kept_image(client: Client, document: Inspection, changes: Sequence[Change]) 
     return Text(
         f"{name} names another image by now, {_short(new)}. The one of this container, {_short(old)}, is kept, by its "
         f"id; to take the new one: {take}",
-        f"{name} 现在指向另一个镜像 {_short(new)}；保留该容器所用的镜像 {_short(old)}。要改用新镜像：{take}",
+        f"{name} 现在指向另一个镜像 {_short(new)}；该容器所用的镜像 {_short(old)} 按 ID 保留。要改用新镜像：{take}",
     )
 
 

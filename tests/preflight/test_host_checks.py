@@ -1,14 +1,17 @@
 """Checks of the host, each in its healthy state and in every trouble that it knows."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from sgdoctor.gpu import reasons
 from sgdoctor.preflight.deep import CARDS, ERROR, RULE, VERSIONS
 from sgdoctor.preflight.model import CardFacts, DockerState, HostFacts, ImageFacts, Situation, Status
+from sgdoctor.preflight.models.folder import read_folder
 from sgdoctor.preflight.registry import all_checks
 from sgdoctor.texts import Text
+from tests.preflight.model_folders import Folder, plain, write
 from tests.preflight.samples import CARD, HOST, IMAGE, INFO, docker_run, findings, situation, statuses
 
 SILENT = Text("Docker is silent", "Docker 没有响应")
@@ -230,6 +233,22 @@ def test_ram_for_loading(available: float, swap: float, flags: str, status: str)
     host = replace(HOST, memory_available_mib=available, swap_free_mib=swap)
 
     assert [status] == statuses("ram-for-loading", situation(docker_run(flags=flags), host))
+
+
+def test_ram_for_weights_of_unknown_size_is_not_called_enough() -> None:
+    (unseen,) = findings("ram-for-loading", situation())
+    (no_launch,) = findings("ram-for-loading", situation(launch=None))
+
+    assert "not known" in unseen.title.en
+    assert "not known" not in no_launch.title.en
+
+
+def test_ram_for_weights_that_are_here(tmp_path: Path) -> None:
+    write(Folder({}, plain("layer", 2, 2)), tmp_path)
+
+    (seen,) = findings("ram-for-loading", situation(model=read_folder("/m", tmp_path)))
+
+    assert "not known" not in seen.title.en
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,11 @@ from sgdoctor.texts import Text
 _ENGINE_MIB: Final = 5 * 1024.0
 _LEAST_MIB: Final = 3 * 1024.0
 _MIB: Final = 2**20
+_ENOUGH: Final = Text("enough is free", "空闲内存足够")
+_UNSIZED: Final = Text(
+    "enough for the engine; how large the files of the weights are is not known",
+    "足够引擎使用；权重文件的大小未知",
+)
 
 
 class MemoryForLoading:
@@ -40,7 +45,7 @@ class MemoryForLoading:
         there = host.memory_available_mib + swap
         evidence = f"{host.memory_available_mib / 1024:.1f} GiB RAM, {swap / 1024:.1f} GiB swap"
         if there >= needed:
-            yield Finding(Status.PASS, Text("enough is free", "空闲内存足够"), evidence)
+            yield Finding(Status.PASS, _UNSIZED if _unsized(situation) else _ENOUGH, evidence)
             return
         if host.simulated:
             yield Finding(Status.SKIPPED, Text("the card is of another machine", "显卡不属于本机"), evidence)
@@ -60,6 +65,11 @@ class MemoryForLoading:
             ),
             phase="weights",
         )
+
+
+def _unsized(situation: Situation) -> bool:
+    """Whether there is a launch whose weights nobody has seen."""
+    return situation.launch is not None and not (situation.model and situation.model.shards)
 
 
 def _offloaded_mib(situation: Situation) -> float:

@@ -90,6 +90,36 @@ def test_without_a_card_the_rule_has_the_say() -> None:
     assert made.predicted is None
 
 
+def test_a_server_that_served_and_then_ran_out_of_memory_ended_as_computed() -> None:
+    made = plan(LAUNCH, "oom-runtime")
+
+    assert [("SGL415", (FRACTION,))] == [(step.rule, step.changes) for step in made.steps]
+    assert FITS == made.predicted
+
+
+def test_where_a_server_served_against_the_computation_the_rule_of_its_failure_has_the_say() -> None:
+    text = (
+        b"[2026-11-30 10:59:29] The server is fired up and ready to roll!\n"
+        b"[2026-11-30 10:59:40] RuntimeError: Not enough GPU memory for hybrid ... max_mamba_cache_size=-2\n"
+    )
+    made = plan_for(LAUNCH, Knowledge(flags_of(), check, verdict_on(text), solve=solve))
+
+    assert () == made.steps
+    assert [Change("flag.raise", "--mem-fraction-static")] == [left.change for left in made.left]
+
+
+def test_backends_of_one_phase_do_not_outlive_the_one_that_is_set() -> None:
+    text = (
+        b"[2026-11-30 10:33:40] Scheduler hit an exception: Traceback (most recent call last):\n"
+        b"RuntimeError: Error in function 'TllmGenFmhaRunner' at fmhaRunner.cuh:30: Unsupported architecture\n"
+    )
+    launch = words("--model-path /m --prefill-attention-backend trtllm_mha --decode-attention-backend trtllm_mha")
+    made = plan_for(launch, Knowledge(flags_of(), check, verdict_on(text)))
+
+    assert "--model-path /m --attention-backend triton" in " ".join(made.after.argv)
+    assert not any("trtllm" in word for word in made.after.argv)
+
+
 def test_a_direction_without_a_number_is_left_to_be_decided() -> None:
     text = b"RuntimeError: Not enough GPU memory for hybrid ... max_mamba_cache_size=-2\n"
     made = plan_for(LAUNCH, Knowledge(flags_of(), check, verdict_on(text)))

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.errors import UserError
+from sgdoctor.fixes.memory.situation import OUT_OF_MEMORY
 from sgdoctor.fixes.memory.solution import Outcome, Solution
 from sgdoctor.fixes.memory_steps import ways_of
 from sgdoctor.fixes.model import (
@@ -171,10 +172,11 @@ class _Maker:
         solve = self._known.solve
         self.solution = solution = solve(self.launch) if solve is not None else None
         knows = solution is not None and solution.outcome in (Outcome.ADJUST, Outcome.CUT, Outcome.IMPOSSIBLE)
-        if remedies and not knows:
+        refuted = self._is_refuted()
+        if remedies and (refuted or not knows):
             for remedy in remedies:
                 self.take(remedy)
-        elif solution is not None and not self._is_refuted():
+        elif solution is not None and not refuted:
             seen = remedies[0] if remedies else None
             ways = ways_of(solution, seen)
             wanted = (way for way in ways if way.step.id in chosen)
@@ -208,10 +210,11 @@ class _Maker:
     def _is_refuted(self) -> bool:
         """Whether the start that was seen served with memory settings that, as computed, would not do."""
         verdict = self._known.verdict
-        served = verdict is not None and "ready" in verdict.facts
-        return (
-            served and self.before is not None and self.before.now is not None and self.before.now.failure is not None
-        )
+        if verdict is None or "ready" not in verdict.facts or self.before is None or self.before.now is None:
+            return False
+        # A server that served and then ran out of memory ended as computed.
+        ended_so = any(diagnosis.rule.id in OUT_OF_MEMORY for diagnosis in verdict.diagnoses)
+        return self.before.now.failure is not None and not ended_so
 
     def _goes(self, step: Step) -> bool:
         """Whether a step contradicts none before it, and leads to no complaint of the engine that is not there now."""

@@ -46,7 +46,7 @@ def _run(arguments: argparse.Namespace, lang: str) -> int:
     app = None if arguments.plain or not sys.stdout.isatty() else app_module()
     # Only what is built in, so that the demonstration is the same for everybody.
     base = load_rule_base(user_dirs=())
-    feed, card = replay(arguments.speed)
+    feed, card = replay(arguments.speed, keys=app is not None)
     session = Session(feed, base)
     if app is None:
         from sgdoctor.cli.watch_plain import watch_plain

@@ -45,6 +45,7 @@ NOTES: Final = {
         "End of the recording. [ and ] show the starts, ? the keys, q leaves.",
         "录像结束。[ 和 ] 查看各次启动，? 查看按键，q 退出。",
     ),
+    "over-in-lines": Text("End of the recording.", "录像结束。"),
 }
 """What is said on the screen in each part."""
 
@@ -80,8 +81,11 @@ class Recording:
     readings: tuple[GpuReading, ...]
 
 
-def load_recording() -> Recording:
+def load_recording(*, keys: bool = True) -> Recording:
     """Both starts, one after the other.
+
+    Args:
+        keys: whether there is a screen with keys, which the last note then names.
 
     Raises:
         OSError: the files are not there.
@@ -99,19 +103,22 @@ def load_recording() -> Recording:
         (PAUSE, Begun()),
         (0.0, Standing(Link.FOLLOWING, NOTES["cured"])),
         *_waits(cured.pieces),
-        (0.0, Standing(Link.ENDED, NOTES["over"])),
+        (0.0, Standing(Link.ENDED, NOTES["over" if keys else "over-in-lines"])),
     ]
     return Recording(tuple(script), (*_from(failed.readings, 0.0), *_from(cured.readings, offset)))
 
 
-def replay(speed: float, now: Callable[[], float] = monotonic) -> tuple[ScriptFeed, RecordedSource]:
+def replay(
+    speed: float, now: Callable[[], float] = monotonic, *, keys: bool = True
+) -> tuple[ScriptFeed, RecordedSource]:
     """The log and the card, both from now on.
 
     Args:
         speed: seconds of the recording in a second.
         now: a clock in seconds.
+        keys: whether there is a screen with keys.
     """
-    recording = load_recording()
+    recording = load_recording(keys=keys)
     began = now()
     feed = ScriptFeed(recording.script, SUBJECT, speed=speed, end=False)
     return feed, RecordedSource(recording.readings, lambda: (now() - began) * speed)

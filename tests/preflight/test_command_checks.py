@@ -52,6 +52,13 @@ def test_an_unknown_version_makes_only_what_holds_for_all_of_them_fail(tmp_path:
     assert troubles(unknown, "command-flags") == [(WARN, "SGL111"), (FAIL, "SGL106"), (SKIPPED, None)]
 
 
+@pytest.mark.parametrize("flags", ["--tp-size 0", "--context-length -5", "--page-size 0", "--port 99999"])
+def test_a_number_out_of_its_bounds_fails_in_every_version(flags: str, tmp_path: Path) -> None:
+    situation = replace(shell(f"{ENGINE} {flags}", tmp_path, version="0.5.23"), version=None)
+
+    assert (FAIL, None) == troubles(situation, "command-flags")[0]
+
+
 def test_mistakes_of_writing_are_told_once(tmp_path: Path) -> None:
     text = f"""services:
   llm:

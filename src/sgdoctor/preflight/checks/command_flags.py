@@ -17,6 +17,7 @@ _ALWAYS: Final = frozenset(
     {
         "flag-misspelled", "flag-unknown", "flag-foreign", "flag-underscore", "value-missing", "value-on-switch",
         "value-type", "json-broken", "list-glued", "word-stray", "flag-missing", "fraction-out-of-range",
+        "size-out-of-range",
     }
 )  # fmt: skip
 

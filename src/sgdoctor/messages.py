@@ -19,6 +19,10 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
         "; the flags of a command stand behind `--`: {program} -- ...",
         "；命令的参数要放在 `--` 之后：{program} -- ...",
     ),
+    "error.or_command_behind": (
+        " The flags of a command stand behind `--`: {program} -- ...",
+        "命令的参数要放在 `--` 之后：{program} -- ...",
+    ),
     "error.unknown_argument": ("unexpected argument {given}", "多余的参数 {given}"),
     "error.did_you_mean": ("; did you mean {close}?", "；你是想用 {close} 吗？"),
     "error.choice_unnamed": ("{given} is not one of {choices}{hint}", "{given} 不在可选值 {choices} 中{hint}"),

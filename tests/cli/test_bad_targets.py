@@ -169,6 +169,9 @@ def test_what_is_wrong_and_cannot_be_changed_is_counted(capsys: pytest.CaptureFi
 def test_flags_of_a_command_without_quotes(capsys: pytest.CaptureFixture[str]) -> None:
     assert 2 == main(["preflight", "docker", "run", "-it", "ubuntu"])
     assert "stand behind `--`" in capsys.readouterr().err
+    assert 2 == main(["preflight", "docker", "run", "--gpus", "all", "ubuntu"])
+    told = capsys.readouterr().err
+    assert "did you mean --gpu? The flags of a command stand behind `--`: sgdoctor preflight -- ..." in told
 
 
 def test_an_engine_in_the_quotes_of_another_program(capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,8 +121,8 @@ class Parser(argparse.ArgumentParser):
         """About an option that is none of this parser's."""
         name = given.partition("=")[0]
         told = hint(self.lang, name, self.every_option())
-        if not told and self.takes_command:
-            told = say(self.lang, "error.command_behind", program=self.prog)
+        if self.takes_command:
+            told += say(self.lang, "error.or_command_behind" if told else "error.command_behind", program=self.prog)
         return say(self.lang, "error.unknown_option", given=name, hint=told)
 
     def _explained(self, message: str) -> str:

@@ -209,6 +209,13 @@ def test_phases(name: str, expected: list[PhaseName], real: Real) -> None:
     assert reading.recognised
 
 
+def test_memory_that_another_process_let_go_of_is_no_memory_of_a_phase(real: Real) -> None:
+    phases = {phase.name: phase for phase in SGLANG.read(real("api-key")).phases}
+
+    assert phases[PhaseName.KV_CACHE].memory_gib == 0.3
+    assert phases[PhaseName.GRAPH_CAPTURE].memory_gib is None
+
+
 def test_phase_times_memory_and_lines(real: Real) -> None:
     reading = SGLANG.read(real("boot-dense"))
     phases = {phase.name: phase for phase in reading.phases}

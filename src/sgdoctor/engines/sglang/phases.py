@@ -29,6 +29,11 @@ class _Stage:
     memory: float | None = None
     done: bool = False
 
+    @property
+    def took(self) -> float | None:
+        """GiB; None where another process let go of more meanwhile, so that nobody can tell."""
+        return self.memory if self.memory is None or self.memory >= 0 else None
+
 
 class Course:
     """Follows a start through its phases; phases only ever move forward.
@@ -146,6 +151,6 @@ class Course:
                 if stage.name is PhaseName.KV_CACHE:
                     stage.name = PhaseName.STATE_CACHE
         return tuple(
-            Phase(stage.name, stage.start_line, stage.end_line, stage.start, stage.seconds, stage.memory, stage.done)
+            Phase(stage.name, stage.start_line, stage.end_line, stage.start, stage.seconds, stage.took, stage.done)
             for stage in self._stages
         )

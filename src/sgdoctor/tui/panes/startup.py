@@ -87,7 +87,7 @@ def _columns(stages: Sequence[Stage], width: int, lang: str) -> _Columns:
     longest = max(cell_len(phase_label(stage.name).in_language(lang)) for stage in stages)
     label = min(longest, max(8, width - 2 - _TIME - _MEMORY))
     room = width - 2 - label - _TIME
-    memory = _MEMORY if room >= _MEMORY and any(map(_took_memory, stages)) else 0
+    memory = _MEMORY if room >= _MEMORY and any(stage.memory_gib is not None for stage in stages) else 0
     room -= memory
     wide = min(_BAR[1], max(_BAR[0], room - 4 - _DETAIL[1]))
     if room < wide + 4 + _DETAIL[0]:
@@ -106,18 +106,13 @@ def _row(stage: Stage, columns: _Columns, longest: float, lang: str) -> Content:
         styled(column(seconds, _TIME, right=True), strong or MUTED),
     ]
     if columns.memory:
-        text = f"{stage.memory_gib:.2f} GiB" if _took_memory(stage) else ""
+        text = f"{stage.memory_gib:.2f} GiB" if stage.memory_gib is not None else ""
         parts.append(styled(column(text, columns.memory, right=True), strong or MUTED))
     if columns.bar:
         parts += [Content("  "), _bar(stage, columns.bar, longest)]
     if detail := _detail(stage, columns.detail, lang):
         parts += [Content("  "), detail]
     return Content.assemble(*parts)
-
-
-def _took_memory(stage: Stage) -> bool:
-    """Whether its memory is known; somebody else who lets go of memory meanwhile makes it negative."""
-    return stage.memory_gib is not None and stage.memory_gib >= 0
 
 
 def _bar(stage: Stage, width: int, longest: float) -> Content:

@@ -31,12 +31,12 @@ def heard_interrupts() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With `-n`, the tests of a file with a Docker daemon stay together; None is the usual way."""
+    """With `-n`, the tests of the Docker daemon stay together; None is the usual way."""
     if config.getvalue("dist") != "load":
         return None
-    from tests.docker.scheduling import FilesOfDocker
+    from tests.docker.scheduling import OneWorkerForDocker
 
-    return FilesOfDocker(config, log)
+    return OneWorkerForDocker(config, log)
 
 
 @pytest.fixture

@@ -365,10 +365,12 @@ def test_own_loopback_is_not_the_hosts(start: Start, docker_host: PrivateDockerd
         pass
 
 
-def test_every_fixture_log_is_a_scenario() -> None:
+def test_every_scenario_is_a_fixture_log() -> None:
     runs = json.loads((RECORDED / "runs.json").read_text())
 
-    assert sorted(runs) == sorted(log.stem for log in LOGS.glob("real/*.log"))
+    # Of the starts with sliding windows only the logs were kept.
+    logs = {log.stem for log in LOGS.glob("real/*.log") if not log.stem.startswith("swa-")}
+    assert set(runs) == logs
     for name in runs:
         timing = RECORDED / "timing" / f"{name}.timing"
         sizes = [int(line.split()[1]) for line in timing.read_text().splitlines()] if timing.exists() else []

@@ -81,7 +81,7 @@ def test_every_launch_is_answered_in_every_form_and_one_plan_cures_what_can_be_c
         for lang in ("en", "zh"):
             out = io.StringIO()
             print_preflight(console_for(out, {}), answer, lang, diff=True)
-            assert out.getvalue().splitlines()[-1][:1] in "✔▲✖", name
+            assert out.getvalue().splitlines()[-1][:1] in "✔▲✖?", name
             assert json.dumps(as_preflight_data(answer, lang))
             assert preflight_markdown(answer, lang).startswith("## sgdoctor preflight")
             for result in preflight_sarif(answer, name, lang)["runs"][0]["results"]:

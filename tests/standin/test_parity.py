@@ -198,6 +198,8 @@ def _with(started: Decided, death: str) -> Log:
 
 
 def _without_sizes(line: str) -> str:
+    # The engine's ratio is of sizes that the log rounds to 0.01 GB, so its fourth decimal cannot be had from them.
+    line = re.sub(r"(available/pre = 0\.\d{3})\d", r"\1", line)
     return re.sub(r"-?\d+(\.\d+)? (GB|MB|GiB|MiB)|Process \d+ has", "N", line)
 
 

@@ -266,7 +266,8 @@ def _read(engine: Engine, labels: Mapping[str, Any]) -> Claim | None:
     found = [_of(journal, labels)]
     with suppress(RefusedError):
         found += [_of(journal, mapping(volume.get("Labels"))) for volume in engine.volumes(f"{_JOURNAL}={journal}")]
-    return max(found, key=lambda one: one.since)
+    # Of two in one second, the one that is at work.
+    return max(found, key=lambda one: (one.since, one.lives is not False))
 
 
 def _of(journal: str, labels: Mapping[str, Any]) -> Claim:

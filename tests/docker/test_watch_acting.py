@@ -23,7 +23,7 @@ SERVE = [
     *("--context-length", "65536", "--mem-fraction-static"),
 ]
 LOW, FITS, CHOSEN = "0.88", "0.91", "0.90"
-LIMIT_S = 40.0
+LIMIT_S = 90.0
 
 Start = Callable[..., Container]
 

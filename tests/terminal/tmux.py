@@ -16,7 +16,7 @@ from typing import Self
 
 import pytest
 
-LIMIT = 20.0
+LIMIT = 60.0
 PROMPT = "ready>"
 
 

@@ -228,9 +228,35 @@ class _Maker:
         fresh = self._fresh(step)
         # Two patches at start-up are one file: the second one changes nothing more in the launch.
         if fresh or step.id in self._known.patches.plans:
+            before, self.launch = self.launch, changed(self.launch, fresh, self._known.flags)
+            self._give_way(fresh)
             self.steps.append(replace(step, changes=fresh))
-            self._taken |= {subject(change, self._known.flags): change for change in fresh}
-            self.launch = changed(self.launch, fresh, self._known.flags)
+            # What the user asks for stays, even if it is so already.
+            kept = [] if step.basis is Basis.ASKED else self._kept(fresh, before)
+            self._taken |= {subject(change, self._known.flags): change for change in fresh if change not in kept}
+
+    def _kept(self, changes: Sequence[Change], before: Launch) -> list[Change]:
+        """The changes of a flag that leave it the value that counts: a later step may set another one."""
+        flags = self._known.flags
+        (_, was), (_, now) = _said(before, flags), _said(self.launch, flags)
+        return [
+            change
+            for change in changes
+            if change.kind.startswith("flag.")
+            and (name := flags.canonical(change.name)) in was
+            and was[name] == now.get(name)
+        ]
+
+    def _give_way(self, changes: Sequence[Change]) -> None:
+        """Take out of earlier steps the values that were only kept and are set to others now."""
+        fresh = {subject(change, self._known.flags) for change in changes} - set(self._taken)
+        for place, step in enumerate(self.steps):
+            left = tuple(
+                change
+                for change in step.changes
+                if change.kind != "flag.set" or subject(change, self._known.flags) not in fresh
+            )
+            self.steps[place] = replace(step, changes=left)
 
     def offer(self, steps: Iterable[Step]) -> None:
         """Keeps other ways, each once."""

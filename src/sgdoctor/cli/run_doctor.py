@@ -66,7 +66,7 @@ class ProcessDoctor:
         running = self._owner.server.current
         if running.feed.over:
             return both("state.ended")
-        return both("state.serves" if running.serves else "state.lives")
+        return both("state.serves" if self._owner.serves else "state.lives")
 
     def _files(self, answer: Answer) -> tuple[Text, ...]:
         paths = [str(Path.cwd() / file.path) for file in answer.plan.files]
@@ -106,18 +106,18 @@ class ProcessDoctor:
             id=self._id,
             lines=(*draft.notes, self._way_back()),
             diff=answer.plan.diff,
-            stops=owner.server.current.serves,
+            stops=owner.serves,
             hide=draft.hide,
             way_back=self._undone(),
             leave=owner.leave,
         )
 
     def _way_back(self) -> Text:
-        return both("way_back.serves" if self._owner.server.current.serves else "way_back.ended")
+        return both("way_back.serves" if self._owner.serves else "way_back.ended")
 
     def _undone(self) -> Text | None:
         """What stopping comes to; None where the server of before is started again."""
-        return None if self._owner.server.current.serves else both("undone.ended")
+        return None if self._owner.serves else both("undone.ended")
 
     def rollback(self) -> Errand:
         """See ``Doctor``."""
@@ -141,7 +141,7 @@ class ProcessDoctor:
             id=self._id,
             lines=tuple(lines),
             diff=unified_diff(f"{now}\n", f"{then}\n", "launch"),
-            stops=owner.server.current.serves,
+            stops=owner.serves,
             hide=plan_redactor(answer, redact=self._redact),
             way_back=self._undone(),
             leave=owner.leave,
@@ -181,7 +181,7 @@ class ProcessDoctor:
                 self._way_back(),
             ),
             diff=draft.answer.plan.diff,
-            stops=owner.server.current.serves,
+            stops=owner.serves,
             hide=draft.hide,
             way_back=self._undone(),
             leave=owner.leave,

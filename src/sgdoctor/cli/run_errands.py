@@ -66,7 +66,7 @@ class Trip:
 
     def _act(self, told: Told) -> Ended:
         owner, wanted, began = self._owner, self._wanted, time.monotonic()
-        before, served = owner.held, owner.server.current.serves
+        before, served = owner.held, owner.serves
         returns = wanted.back_to is not None
         try:
             owner.end(told)

@@ -68,7 +68,7 @@ class Healing:
         """Heal; in the thread of the errand."""
         self._tell = told
         owner = self._owner
-        found, served = owner.server.current, owner.server.current.serves
+        found, served = owner.server.current, owner.serves
         try:
             healing = heal(self, owner.limits, told=self._told)
             restored = self._restored(healing, found) if served else None

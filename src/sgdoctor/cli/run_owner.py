@@ -91,6 +91,15 @@ class Owner:
         """The verdict of the session on the newest start; None before there is one."""
         return self._newest_of(self.server.current)
 
+    @property
+    def serves(self) -> bool:
+        """Whether the newest start serves at this moment; its keeper hears of that a moment after the screen does."""
+        running, snapshot = self.server.current, self.session.snapshot()
+        verdict = self._newest_of(running)
+        if running.serves or verdict is None or snapshot is None:
+            return running.serves
+        return running.feed.child.code is None and snapshot._replace(verdict=verdict).serves
+
     def _newest_of(self, running: Running) -> Verdict | None:
         verdict = self.session.judged()
         return None if self._read is not running.feed or verdict is self._stale else verdict

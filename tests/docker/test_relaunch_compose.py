@@ -15,9 +15,10 @@ from sgdoctor.launch.change import Change
 from sgdoctor.relaunch.compose import Edition, edition, open_service, rehearsed
 from sgdoctor.relaunch.compose.service import config_hash
 from sgdoctor.relaunch.journal import journals, open_journals
+from sgdoctor.relaunch.launches import history
 from sgdoctor.relaunch.model import Ending, Outcome, Progress, Step, StepState
 from sgdoctor.relaunch.readiness import EngineReadiness
-from sgdoctor.relaunch.recovery import history, resume, rollback
+from sgdoctor.relaunch.recovery import resume, rollback
 from sgdoctor.rules.base import load_rule_base
 from tests.composes import first, modern, needed, path_with_tools
 from tests.docker import launches

@@ -14,8 +14,9 @@ from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.errors import UserError
 from sgdoctor.relaunch.journal import journals, open_journals
+from sgdoctor.relaunch.launches import history
 from sgdoctor.relaunch.model import Ending
-from sgdoctor.relaunch.recovery import history, look_for_open, rollback
+from sgdoctor.relaunch.recovery import look_for_open, rollback
 from tests.docker import launches
 from tests.docker.dockerd import PrivateDockerd
 from tests.docker.relaunching import HURRY, NAME, READY, SERVE, Stage

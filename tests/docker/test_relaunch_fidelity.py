@@ -12,8 +12,9 @@ from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.launch.change import Change
 from sgdoctor.relaunch.engine import LABEL
+from sgdoctor.relaunch.launches import history
 from sgdoctor.relaunch.model import Ending, Purpose
-from sgdoctor.relaunch.recovery import history, rollback
+from sgdoctor.relaunch.recovery import rollback
 from tests.docker import launches
 from tests.docker.dockerd import PrivateDockerd
 from tests.docker.relaunching import ADDED, HURRY, NEVER, READY, SERVE, Stage

@@ -7,9 +7,10 @@ import pytest
 from sgdoctor.launch.change import Change
 from sgdoctor.processes.record import Record, Start, close_cut_off, command_words
 from sgdoctor.relaunch.journal import Journal, journal_dir, journals
+from sgdoctor.relaunch.launches import history
 from sgdoctor.relaunch.lock import locked
 from sgdoctor.relaunch.model import Ending, Intent, Outcome, Step, Way
-from sgdoctor.relaunch.recovery import history, look_for_open
+from sgdoctor.relaunch.recovery import look_for_open
 from sgdoctor.texts import Text
 
 FIRST = Start("sgl", ("python", "-m", "sglang.launch_server"))

@@ -17,8 +17,8 @@ from sgdoctor.cli.run_server import Server
 from sgdoctor.launch.change import Change
 from sgdoctor.processes.record import files_folder
 from sgdoctor.relaunch.heal.model import Limits
+from sgdoctor.relaunch.launches import history
 from sgdoctor.relaunch.model import Attempt
-from sgdoctor.relaunch.recovery import history
 from sgdoctor.tui.app import SgdoctorApp
 from sgdoctor.tui.doctor import Choice
 from sgdoctor.tui.ports import Options

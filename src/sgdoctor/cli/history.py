@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.open_relaunch import elsewhere_text, tell_damaged, tell_open
     from sgdoctor.redaction import redactor, unredacted
     from sgdoctor.relaunch.journal import damaged_journals
-    from sgdoctor.relaunch.recovery import elsewhere, history
+    from sgdoctor.relaunch.launches import elsewhere, history
     from sgdoctor.report.canvas import Canvas, console_for
     from sgdoctor.report.safe import printable
 

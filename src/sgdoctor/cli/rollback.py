@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
     from sgdoctor.cli.relaunch_show import Show
     from sgdoctor.containers.client import Client
-    from sgdoctor.relaunch.recovery import To, Unfinished
+    from sgdoctor.relaunch.launches import To
+    from sgdoctor.relaunch.recovery import Unfinished
     from sgdoctor.rules.base import RuleBase
 
 _GOOD: Final = "good"
@@ -91,8 +92,9 @@ def _go_back(client: "Client", given: str, to: "To", *, base: "RuleBase", show: 
     from sgdoctor.cli.relaunch_run import Errand
     from sgdoctor.containers.find import find
     from sgdoctor.relaunch.engine import Engine
+    from sgdoctor.relaunch.launches import wanted_launch
     from sgdoctor.relaunch.model import Way
-    from sgdoctor.relaunch.recovery import rollback, wanted_launch
+    from sgdoctor.relaunch.recovery import rollback
     from sgdoctor.report.plan_redact import hidden_words
 
     lang, look = show.lang, find(client, given)

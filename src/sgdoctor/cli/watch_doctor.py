@@ -29,9 +29,10 @@ from sgdoctor.fixes.model import Answer
 from sgdoctor.launch.inspection import Inspection
 from sgdoctor.redaction import Redactor, redactor, unredacted
 from sgdoctor.relaunch.engine import Engine
+from sgdoctor.relaunch.launches import wanted_launch
 from sgdoctor.relaunch.launching import left_behind, refusal
 from sgdoctor.relaunch.model import Way
-from sgdoctor.relaunch.recovery import Unfinished, look_for_open, wanted_launch
+from sgdoctor.relaunch.recovery import Unfinished, look_for_open
 from sgdoctor.report.plan_redact import hidden_words, plan_redactor
 from sgdoctor.targets import AsDockerRun, Target, open_target
 from sgdoctor.texts import Text

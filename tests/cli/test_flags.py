@@ -106,6 +106,41 @@ def test_check_shows_place_reason_and_change(capsys: pytest.CaptureFixture[str])
     ]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["python3", "-m", "sglang.launch_server", "--config", "{here}/a.yaml"],
+        ["docker", "run", "-v", "{here}:/cfg", "lmsysorg/sglang:v0.5.15", "sglang", "serve", "--config", "/cfg/a.yaml"],
+        ["docker run -v {here}:/cfg lmsysorg/sglang:v0.5.15 sglang serve --config /cfg/a.yaml"],
+        ["--config", "{here}/a.yaml"],
+    ],
+)
+def test_check_reads_the_file_of_config(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.yaml").write_text("tp-size: two\n")
+    words = [word.format(here=tmp_path) for word in command]
+    code = main(["flags", "check", "--version", "0.5.15", "--format", "json", "--", *words])
+
+    document = json.loads(capsys.readouterr().out)
+    assert 3 == code
+    assert document["config"]["read"]
+    assert ["value-type", "flag-missing"] == [one["id"] for one in document["problems"]]
+    assert document["problems"][0]["where"] == f"{document['config']['file']}: `tp-size`"
+    assert "two" not in document["argv"]
+
+
+def test_check_says_that_the_file_of_config_is_out_of_sight(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["flags", "check", "--version", "0.5.15", "--", *COMMAND, "--config", "nowhere.yaml"])
+    assert "nowhere.yaml (--config) says is not known" in capsys.readouterr().out
+
+
+def test_check_refuses_a_file_of_config_that_is_too_large(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.yaml").write_text("# filling\n" * (1 << 17))
+
+    assert 2 == main(["flags", "check", "--", *COMMAND, "--config", str(tmp_path / "a.yaml")])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "larger than 1 MiB" in line
+
+
 def test_check_as_json_hides_secrets(capsys: pytest.CaptureFixture[str]) -> None:
     words = [*COMMAND, "--api-key", "first-key", "--api-key=second-key"]
     main(["flags", "check", "--version", "0.5.15", "--format", "json", "--", *words])

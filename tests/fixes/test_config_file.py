@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from sgdoctor.engines.sglang.flags.schemas import schema
+from sgdoctor.errors import UserError
 from sgdoctor.fixes.config_file import ConfigFile, WithConfig, config_of, with_config
 from sgdoctor.fixes.flag_tables import flag_problems
 from sgdoctor.launch.change import Change
@@ -116,6 +117,25 @@ def test_what_the_engine_refuses(text: str | None, flags: str, says: str, tmp_pa
 
     assert says in problem.title.en
     assert "--config" in problem.title.zh
+
+
+@pytest.mark.parametrize(("text", "missing"), [("", True), ("tp-size: 2\n", True), ("model-path: /m\n", False)])
+def test_what_neither_the_file_nor_the_command_gives_is_missed(text: str, missing: bool, tmp_path: Path) -> None:
+    found = flag_problems(merged(tmp_path, text, "--config /cfg/a.yaml"), FLAGS, {})
+
+    assert missing * [("`--model-path` is missing", "/cfg/a.yaml does not give it either.")] == [
+        (one.title.en, one.detail.en if one.detail is not None else "") for one in found
+    ]
+
+
+def test_a_file_that_is_too_large_is_not_cut(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("model-path: /m\n" + "# filling\n" * (1 << 17))
+
+    with pytest.raises(UserError) as caught:
+        config_of(run(tmp_path).launch, FLAGS, tmp_path)
+
+    assert f"{tmp_path}/a.yaml (--config) is larger than 1 MiB and was not read" in caught.value.en
+    assert "1 MiB" in caught.value.zh
 
 
 @pytest.mark.parametrize("flags", ["--config /elsewhere/a.yaml", "--config $FILE", "--config a.yaml"])

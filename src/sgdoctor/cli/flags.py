@@ -3,6 +3,7 @@
 import argparse
 import json
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
     from sgdoctor.engines.sglang.flags.extract import Extracted
     from sgdoctor.engines.sglang.flags.model import Option, Schema
-    from sgdoctor.launch.model import Problem
+    from sgdoctor.launch.model import Launch, Problem
     from sgdoctor.redaction import Redactor
 
 ACTIONS: Final = ("list", "show", "check", "add")
@@ -197,44 +198,55 @@ def _columns(pairs: Sequence[tuple[str, str]], lang: str) -> None:
 
 def _check(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.main import complain
-    from sgdoctor.engines.sglang.flags.check import check_flags
+    from sgdoctor.fixes.config_file import config_of
+    from sgdoctor.fixes.flag_tables import flag_problems
     from sgdoctor.report.plan_redact import hidden_words
 
-    found = _engine_words(arguments.command_words)
-    if found is None:
+    launch = _launch(arguments.command_words)
+    if launch is None:
         return complain(words(lang, "no_engine"), lang)
-    argv, start, engine = found
-    if engine != "sglang":
-        return complain(words(lang, "other_engine", engine=engine), lang)
+    if launch.engine != "sglang":
+        return complain(words(lang, "other_engine", engine=launch.engine), lang)
     schema = _schema(arguments, lang)
-    problems = check_flags(argv, start, schema)
-    hide = _redactor(argv, redact=not arguments.no_redact)
+    config = config_of(launch, schema, Path.cwd())
+    whole = launch if config is None else config.before(launch)
+    problems = (*flag_problems(whole, schema, {}), *(config.problems if config is not None else ()))
+    hide = _redactor(whole.argv, redact=not arguments.no_redact)
+    unread = config.note if config is not None and not config.read else None
+    note = unread.in_language(lang) if unread is not None else None
     if arguments.format == "json":
-        _say_json(schema, argv=hidden_words(argv, hide), problems=[_plain(one, lang, hide) for one in problems])
+        file = None if config is None else {"file": config.name, "read": config.read, "note": note}
+        argv, listed = hidden_words(launch.argv, hide), [_plain(one, lang, hide) for one in problems]
+        _say_json(schema, argv=argv, config=file, problems=listed)
     else:
-        _print_problems(problems, schema, lang, hide)
+        _print_problems(problems, note, schema, lang, hide)
     severities = {problem.severity for problem in problems}
     if severities & {"fatal", "error"}:
         return EXIT_FAILURE
     return EXIT_WARNINGS if "degraded" in severities else EXIT_FINE
 
 
-def _engine_words(given: Sequence[str]) -> tuple[Sequence[str], int, str] | None:
-    """The words that start the engine, where its flags begin, and which engine it is; None where there is none.
+def _launch(given: Sequence[str]) -> "Launch | None":
+    """The launch of an engine in the words of a command, or of flags alone; None where there is none.
 
     Raises:
         UserError: what stands there cannot be taken apart.
     """
     from sgdoctor.launch.commands import Refused, find_engine
-    from sgdoctor.launch.engine_command import read_engine_command
+    from sgdoctor.launch.docker_options import run_at
+    from sgdoctor.launch.docker_run import read_shell
+    from sgdoctor.launch.model import Launch, Origin
 
     if given[0].startswith("-"):
-        return given, 0, "sglang"
-    if len(given) == 1 and " " in given[0].strip():
-        launch = read_engine_command(given[0]).launch
-        return (launch.argv, launch.flags_at, launch.engine) if launch.argv else None
+        return Launch(Origin.COMMAND, tuple(given))
+    quoted = len(given) == 1 and " " in given[0].strip()
+    if quoted or run_at(given) is not None:
+        launch = read_shell(given[0] if quoted else shlex.join(given)).launch
+        return launch if launch.argv else None
     found = find_engine(given)
-    return None if isinstance(found, Refused) else (found.argv, found.flags_at, found.place.engine)
+    if isinstance(found, Refused):
+        return None
+    return Launch(Origin.COMMAND, found.argv, found.flags_at, engine=found.place.engine)
 
 
 def _redactor(argv: Sequence[str], *, redact: bool) -> "Redactor":
@@ -265,7 +277,9 @@ def _plain(problem: "Problem", lang: str, hide: "Redactor") -> dict[str, Any]:
     }
 
 
-def _print_problems(problems: Sequence["Problem"], schema: "Schema", lang: str, hide: "Redactor") -> None:
+def _print_problems(
+    problems: Sequence["Problem"], note: str | None, schema: "Schema", lang: str, hide: "Redactor"
+) -> None:
     from rich.text import Text as Styled
 
     from sgdoctor.messages import say
@@ -283,6 +297,8 @@ def _print_problems(problems: Sequence["Problem"], schema: "Schema", lang: str, 
             canvas.line(canvas.styled(printable(hide(problem.detail.in_language(lang)))), indent)
         for change in problem.changes:
             canvas.line(Styled(printable(hide(change_text(change, lang)))), indent, Styled(f"{canvas.glyphs.follows} "))
+    if note is not None:
+        canvas.line(canvas.styled(printable(hide(note))))
     count = len(problems)
     key = "fine" if not count else "found_one" if count == 1 else "found"
     canvas.line(Styled(words(lang, key, count=count, version=schema.version)))

@@ -29,19 +29,21 @@ class ConfigFile:
 
     Attributes:
         name: as the engine sees it.
+        read: whether its content is known.
         words: the arguments in it.
         problems: why the engine would refuse it.
         note: how it counts, or why it could not be read.
     """
 
     name: str
+    read: bool = False
     words: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     note: Text | None = None
 
     def before(self, launch: Launch) -> Launch:
         """The launch with the arguments of the file before its own."""
-        if not self.words or not launch.argv:
+        if not self.read or not launch.argv:
             return launch
         start = launch.flags_at
         argv = (*launch.argv[:start], *self.words, *launch.argv[start:])
@@ -106,6 +108,9 @@ def with_config(document: Document, flags: FlagTable, beside: Path) -> Document:
         document: which.
         flags: of the engine's version.
         beside: folder that relative paths on the host start from.
+
+    Raises:
+        UserError: as ``config_of``.
     """
     config = config_of(document.launch, flags, beside)
     return document if config is None else WithConfig(document, config, flags)
@@ -118,6 +123,9 @@ def config_of(launch: Launch, flags: FlagTable, beside: Path) -> ConfigFile | No
         launch: which.
         flags: of the engine's version.
         beside: folder that relative paths on the host start from.
+
+    Raises:
+        UserError: the file is larger than any file of flags.
     """
     if launch.engine != "sglang" or flags.arity(_FLAG) is None:
         return None
@@ -139,22 +147,28 @@ def config_of(launch: Launch, flags: FlagTable, beside: Path) -> ConfigFile | No
     if path is None or not path.is_file():
         return _absent(launch, name, beside)
     try:
-        return _read(name, path, flags)
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        return ConfigFile(name, note=_unread(name, Text(f"it cannot be read: {reason}", f"无法读取：{reason}")))
+    if len(data) > _LARGEST:
+        raise UserError(
+            f"{path} (--config) is larger than 1 MiB and was not read; name a file of `key: value` lines",
+            f"{path}（--config）大于 1 MiB，没有读取；请指定内容为 `键: 值` 的文件",
+        )
+    try:
+        return _parsed(name, data, flags)
     except UserError as error:
         return _refused(name, error.message)
 
 
-def _read(name: str, path: Path, flags: FlagTable) -> ConfigFile:
+def _parsed(name: str, data: bytes, flags: FlagTable) -> ConfigFile:
     """Raises UserError for what the engine would refuse."""
     import yaml  # noqa: PLC0415 - slow to load
 
     try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST)
         content = yaml.safe_load(data)
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        return ConfigFile(name, note=_unread(name, Text(f"it cannot be read: {why}", f"无法读取：{why}")))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 1
@@ -168,7 +182,7 @@ def _read(name: str, path: Path, flags: FlagTable) -> ConfigFile:
         f"what {name} says counts where the command line says nothing; changes are written into the command line",
         f"命令行没有写的以 {name} 为准；改动会写到命令行里",
     )
-    return ConfigFile(name, words, note=note)
+    return ConfigFile(name, read=True, words=words, note=note)
 
 
 def _words(key: str, value: Any, flags: FlagTable) -> Iterator[str]:

@@ -17,6 +17,7 @@ from sgdoctor.launch.model import Document, Launch, Problem
 from sgdoctor.texts import Text
 
 _REPEATED: Final = "flag-repeated"
+_MISSING: Final = "flag-missing"
 _BAD: Final = frozenset({"fatal", "error"})
 
 
@@ -30,8 +31,8 @@ def flag_problems(launch: Launch, table: Schema, facts: Mapping[str, Any]) -> Se
     """
     if not launch.argv or launch.engine != "sglang":
         return ()
-    found = check_flags(launch.argv, launch.flags_at, table, facts)
-    if not launch.config_words:
+    found = check_flags(launch.argv, launch.flags_at, table, facts, config_read=bool(launch.config))
+    if not launch.config:
         return found
     # That the command line says something else than the file is what it is for.
     repeated = [one for one in check_flags(launch.typed.argv, launch.flags_at, table, facts) if one.id == _REPEATED]
@@ -41,7 +42,7 @@ def flag_problems(launch: Launch, table: Schema, facts: Mapping[str, Any]) -> Se
     placed = [
         replace(_for_file(one, launch) if one.where in inside else one, where=places.get(one.where, one.where))
         if one.where is not None
-        else one
+        else _beside_file(one, launch)
         for one in found
         if one.id != _REPEATED
     ]
@@ -63,6 +64,13 @@ def _for_file(problem: Problem, launch: Launch) -> Problem:
         f"{before.zh} 在 {launch.config} 中改成：{lines}" if lines else f"{before.zh} 请在 {launch.config} 中改正。",
     )
     return replace(problem, changes=(), detail=Text(new.en.strip(), new.zh.strip()))
+
+
+def _beside_file(problem: Problem, launch: Launch) -> Problem:
+    """A flag that is missing may also be written into the file."""
+    if problem.id != _MISSING:
+        return problem
+    return replace(problem, detail=Text(f"{launch.config} does not give it either.", f"{launch.config} 里也没有。"))
 
 
 def refuse_unread(changes: Iterable[Change], table: Schema) -> None:

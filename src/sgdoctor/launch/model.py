@@ -103,7 +103,7 @@ class Launch:
         restart: policy, such as ``unless-stopped`` or ``on-failure:3``; None for none.
         entrypoint: how many words of ``command`` are the entrypoint; the rest is what stands behind the image.
         init: whether Docker's small init process is PID 1 instead of the command.
-        config: file that flags in ``argv`` come from which are not typed; empty if there are none.
+        config: file of flags that was read, whose own stand in ``argv`` without being typed; empty without one.
         config_words: how many words behind ``flags_at`` these are.
     """
 

@@ -56,7 +56,7 @@ class CommandFlags:
         yield from found
         config = situation.config
         if config is not None and config.note is not None:
-            yield Finding(Status.PASS if config.words else Status.SKIPPED, config.note)
+            yield Finding(Status.PASS if config.read else Status.SKIPPED, config.note)
         count = sum(word.startswith("--") for word in launch.argv[launch.flags_at :])
         if not known:
             yield Finding(

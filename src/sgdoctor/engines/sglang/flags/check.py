@@ -36,7 +36,12 @@ _STANDS_FOR: Final = frozenset("$`")
 
 
 def check_flags(
-    words: Sequence[str], start: int, schema: Schema, facts: Mapping[str, Any] = _NO_FACTS
+    words: Sequence[str],
+    start: int,
+    schema: Schema,
+    facts: Mapping[str, Any] = _NO_FACTS,
+    *,
+    config_read: bool = False,
 ) -> tuple[Problem, ...]:
     """What argparse and the engine would refuse, change or ignore.
 
@@ -45,6 +50,7 @@ def check_flags(
         start: index of the first word behind program, module and sub-command (``Launch.flags_at``).
         schema: of the engine's version.
         facts: what is known of model and GPU, by the names in ``docs/facts.md``.
+        config_read: whether the flags in the file of ``--config`` are among the words.
 
     Returns:
         In the order of the words; those of several flags at last.
@@ -61,7 +67,7 @@ def check_flags(
     ]
     return (
         *(problem for _, problem in sorted(placed, key=itemgetter(0))),
-        *_missing(settings),
+        *_missing(settings, config_read=config_read),
         *broken((*REFUSED, *REFUSED_STATES_AND_DRAFTS, *IDLE), settings),
     )
 
@@ -256,12 +262,14 @@ def _stray(settings: Settings) -> Iterator[tuple[int, Problem]]:
         yield index, problem
 
 
-def _missing(settings: Settings) -> Iterator[Problem]:
-    # A word such as `"$@"` may stand for any number of flags.
+def _missing(settings: Settings, *, config_read: bool) -> Iterator[Problem]:
+    # A word such as `"$@"` may stand for any number of flags, and so may a file that nobody has read.
     if _HELP & {given.flag for given in settings.given} or any(word.startswith("$") for word in settings.words):
         return
+    if "--config" in settings.words and not config_read:
+        return
     for option in settings.schema.options:
-        if option.required and not settings.has(option.dest) and "--config" not in settings.words:
+        if option.required and not settings.has(option.dest):
             if option.dest == "model_path" and _gives_model(settings):
                 continue
             yield Problem(

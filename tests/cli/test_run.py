@@ -437,6 +437,16 @@ def test_what_is_no_engine_is_not_started_again_unchanged(state: Path, options: 
     assert run.last.startswith("sgl does not run: only you can put this right. Diagnose the whole log")
 
 
+@pytest.mark.parametrize("options", [[], ["--heal"]])
+def test_what_ends_well_and_never_served_is_said_to_have_ended(state: Path, options: list[str]) -> None:
+    with Run(options, [sys.executable, "-c", "print('done')"]) as run:
+        code = run.ended()
+
+    assert 5 == code
+    assert "error" not in run.text
+    assert "sgl does not run: it ended by itself with exit code 0, and never served." == run.last
+
+
 # ---------------------------------------------------------------- asking
 
 
@@ -535,7 +545,7 @@ def test_every_text_is_used() -> None:
 
     assert [] == unused
     closing = {f"end.{end.value}" for end in End if end not in NEVER}
-    assert closing | {"end.nobody"} == {key for key in run_texts._TEXTS if key.startswith("end.")}
+    assert closing | {"end.nobody", "end.ended"} == {key for key in run_texts._TEXTS if key.startswith("end.")}
 
 
 def test_what_was_kept_is_forgotten(state: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -130,6 +130,26 @@ def test_exit_code_0_before_ready_is_a_failure_after_it_is_none() -> None:
     assert judged([], reading(exit_code=(0, 9), ready=5), [event(1), end]).state is State.HEALTHY
 
 
+def test_what_ends_with_0_and_shows_no_engine_is_not_called_a_failure() -> None:
+    end = event(9, "sgl exited with code 0", kind=EventKind.EXIT)
+
+    verdict = judged([], reading(recognised=False, exit_code=(0, 9)), [event(1), end])
+
+    assert (verdict.state, verdict.unexplained) == (State.UNDETERMINED, None)
+    assert verdict.summary.en == "It ended with exit code 0, and no line shows that it ever served."
+    assert verdict.would_decide is not None
+    assert "the command that starts the server" in verdict.would_decide.en
+
+
+def test_of_two_ends_the_bad_one_is_the_first_sign() -> None:
+    ends = [event(number, f"exited with code {number - 8}", kind=EventKind.EXIT) for number in (8, 9)]
+
+    verdict = judged([], reading(recognised=False, exit_code=(1, 9)), ends)
+
+    assert verdict.unexplained is not None
+    assert verdict.unexplained.line == 9
+
+
 def test_stalled_only_beyond_what_the_phase_may_take() -> None:
     phases = ((PhaseName.ARGS, 1), (PhaseName.GRAPH_CAPTURE, 5))
 

@@ -24,7 +24,7 @@ from sgdoctor.cli.run_texts import sentence, words
 from sgdoctor.cli.watch_plain import watch_plain
 from sgdoctor.containers.spool import state_dir
 from sgdoctor.diagnosis.model import State, Verdict
-from sgdoctor.diagnosis.wording import duration
+from sgdoctor.diagnosis.wording import ENDED_UNSEEN, duration
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Answer, Step
 from sgdoctor.interrupts import on_ctrl_c
@@ -237,7 +237,8 @@ class Runs:
         """Nothing is started any more."""
         last = self._tries[-1]
         nobody = stop.end is End.REFUSED and stop.why is None
-        key = "end.nobody" if nobody else f"end.{stop.end.value}"
+        unseen = last.verdict is not None and last.verdict.summary == ENDED_UNSEEN
+        key = "end.nobody" if nobody else "end.ended" if unseen else f"end.{stop.end.value}"
         said = self._words(key, why=sentence(stop.why or last.reason, self._lang))
         if self._arguments.heal:
             self._report(self._tries, stop, said)

@@ -200,6 +200,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "{name} does not run: why it failed is not determined. {why}",
         "{name} 未在运行：失败原因无法确定。{why}",
     ),
+    "end.ended": (
+        "{name} does not run: it ended by itself with exit code 0, and never served.",
+        "{name} 未在运行：它以退出码 0 自行退出，从未提供服务。",
+    ),
     "end.unsafe": (
         "{name} does not run: what is left to try can make answers worse (--allow-unsafe). {why}",
         "{name} 未在运行：剩下的办法可能降低回答质量（--allow-unsafe）。{why}",

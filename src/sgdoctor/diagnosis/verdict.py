@@ -12,6 +12,7 @@ from sgdoctor.diagnosis.model import Consequence, Diagnosis, Notice, State, Verd
 from sgdoctor.diagnosis.silence import patience
 from sgdoctor.engines.base import Fact
 from sgdoctor.logs.event import Event, EventKind
+from sgdoctor.patterns import lazy_pattern
 from sgdoctor.redaction import Redactor, redactor_of
 from sgdoctor.rules.model import Confidence, Severity
 from sgdoctor.texts import Text
@@ -22,6 +23,7 @@ _MAX_CONSEQUENCES: Final = 20
 _STOPPED: Final = frozenset({"KeyboardInterrupt", "SystemExit", "CancelledError", "GeneratorExit"})
 # A process that was told to stop: SIGINT and SIGTERM, as shells count them.
 _STOP_CODES: Final = frozenset({130, 143})
+_ZERO: Final = lazy_pattern(r"(?i)(?:code:? ?|exited \()0\b")
 # An exception that still has this much of the engine's own output behind it did not end the start.
 _GOES_ON_SECONDS: Final = 5.0
 
@@ -94,9 +96,9 @@ def judge(
     died = _died(explanation, course, unknown)
     state = _state(diagnoses, course, unknown, live, died=died)
     unexplained = None
-    if state in (State.UNDETERMINED, State.DEGRADED) and not any(
-        diagnosis.severity in (Severity.FATAL, Severity.ERROR) for diagnosis in diagnoses
-    ):
+    told = any(diagnosis.severity in (Severity.FATAL, Severity.ERROR) for diagnosis in diagnoses)
+    unseen = not told and _ended_unseen(explanation, course, unknown)
+    if state in (State.UNDETERMINED, State.DEGRADED) and not told and not unseen:
         first = unknown or (_first_sign(explanation, course) if died else None)
         unexplained = quotes.evidence(first.line.number) if first else None
     verdict = Verdict(
@@ -114,10 +116,11 @@ def judge(
         engine=engine,
         version=_version(course.reading.facts),
     )
-    summary = _summary(verdict, explanation, course, died=died, ended=ended)
+    unseen = unseen and state is State.UNDETERMINED
+    summary = wording.ENDED_UNSEEN if unseen else _summary(verdict, explanation, course, died=died, ended=ended)
     verdict = verdict._replace(summary=summary)
     return verdict._replace(
-        would_decide=_would_decide(verdict, course, ended=ended),
+        would_decide=wording.WHICH_COMMAND if unseen else _would_decide(verdict, course, ended=ended),
         closing=_closing(verdict, explanation, course, ended=ended),
     )
 
@@ -213,8 +216,21 @@ def _goes_on(event: Event, course: Course) -> bool:
 
 
 def _first_sign(explanation: Explanation, course: Course) -> Event | None:
-    signs = [hit.event for finding in explanation.signs for hit in finding.hits] or list(course.exits)
+    signs = [hit.event for finding in explanation.signs for hit in finding.hits]
+    # Of several programs in one log the one that ended well is not what went wrong.
+    signs = signs or [event for event in course.exits if _ZERO.search(event.text) is None] or list(course.exits)
     return min(signs, key=lambda event: event.line.number, default=None)
+
+
+def _ended_unseen(explanation: Explanation, course: Course, unknown: Event | None) -> bool:
+    """Whether all that is known is that something ended with exit code 0, which need not be an engine."""
+    return (
+        not course.engine_seen
+        and unknown is None
+        and not explanation.signs
+        and bool(course.exits)
+        and all(_ZERO.search(event.text) is not None for event in course.exits)
+    )
 
 
 # ---------------------------------------------------------------- parts of a verdict

@@ -231,6 +231,15 @@ NEW_FAILURE: Final = Text(
     "日志是完整的，所以这是 sgdoctor 还不认识的故障。`sgdoctor diagnose --format md FILE` 可生成用于提交 issue 的"
     "报告。",
 )
+ENDED_UNSEEN: Final = Text(
+    "It ended with exit code 0, and no line shows that it ever served.",
+    "它以退出码 0 退出，没有任何一行表明它提供过服务。",
+)
+WHICH_COMMAND: Final = Text(
+    "What would decide it: is this the whole log, and of the command that starts the server? No line here comes from "
+    "a known engine.",
+    "要作出判断，需要确认：这是完整的日志吗，运行的是启动服务的命令吗？这里没有一行来自已知引擎。",
+)
 EMPTY: Final = Text("The log is empty.", "日志是空的。")
 
 

@@ -117,6 +117,15 @@ def test_graphs_that_need_more_get_half_of_what_is_left() -> None:
     assert 0.87 == bisected(next_move(tries, Limits()))
 
 
+def test_captures_that_failed_say_nothing_of_a_launch_without_graphs() -> None:
+    without = (Change("flag.set", "--disable-cuda-graph"),)
+    tries = [failed(0, "a", 0.86, "SGL414", None), failed(1, "b", 0.85, "SGL414", proposed("c", 0.85, changes=without))]
+    pools = [failed(0, "a", 0.86, "SGL412", None), tries[1]]
+
+    assert Identity("c", 0.85) == identity_of(next_move(tries, Limits()))
+    assert Identity("c", 0.84) == identity_of(next_move(pools, Limits()))
+
+
 def test_a_plan_that_asks_for_less_than_half_is_taken() -> None:
     tries = [failed(0, "a", 0.92, "SGL414", proposed("a", 0.85))]
 

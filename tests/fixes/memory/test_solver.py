@@ -17,6 +17,7 @@ from sgdoctor.fixes.memory.limits import at_fraction, interval_of
 from sgdoctor.fixes.memory.situation import Situation, Tried, situation_of
 from sgdoctor.fixes.memory.solution import Outcome, Solution
 from sgdoctor.fixes.memory.solver import solve
+from sgdoctor.fixes.memory_steps import ways_of
 from sgdoctor.launch.change import Change
 from sgdoctor.logs.folding import fold
 from sgdoctor.logs.framing import read_lines
@@ -262,6 +263,47 @@ def test_a_capture_failure_with_one_graph_lowers_the_fraction_no_further_than_th
     assert ["--mem-fraction-static"] == [change.name for change in found.changes]
     assert found.interval.low <= (found.fraction or 0) < 0.95
     assert found.interval.high <= 0.93
+
+
+@pytest.mark.parametrize(("weights", "fraction", "lacking"), [(22.0, 0.95, 0.1), (22.0, 0.96, 0.3), (22.3, 0.97, 0.1)])
+def test_graphs_are_given_up_before_a_model_is_said_not_to_fit(weights: float, fraction: float, lacking: float) -> None:
+    flags = Settings(fraction=fraction, decode_max_bs=1, prefill_graph="disabled")
+    start = Start(shape_of(vectors()["models"]["dense-8b"]), flags, Card(23.22, 24576), weights, "0.5.15")
+    found = solve(Situation(start, Tried(flags, fraction, "SGL414", lacking)))
+
+    assert Outcome.CUT is found.outcome
+    assert ["no-graphs"] == names(found)
+    (cut,) = found.cuts
+    assert Change("flag.set", "--disable-cuda-graph") == cut.changes[0]
+    assert cut.opens
+    assert () == cut.prediction.decode_graphs == cut.prediction.prefill_graphs
+    assert "slower" in cut.loss.en
+    assert "变慢" in cut.loss.zh
+    without = replace(flags, decode_graph="disabled")
+    again = solve(Situation(start.under(without), Tried(without, fraction, "SGL413", lacking)))
+    assert "no-graphs" not in names(again)
+
+
+def test_giving_up_all_graphs_is_the_last_of_the_ways_that_keep_the_answers() -> None:
+    flags = Settings(fraction=0.95, strategy="extra_buffer", decode_max_bs=1, prefill_graph="disabled")
+    start = Start(shape_of(vectors()["models"]["27b"]), flags, Card(23.22, 24576), 20.5, "0.5.15")
+    ways = ways_of(solve(Situation(start, Tried(flags, 0.95, "SGL414", 0.1))), None)
+
+    kept = [way.step.id for way in ways if way.step.safety == "safe"]
+    assert len(kept) > 2
+    assert "no-graphs" == kept[-1]
+    # Where the server starts, it is no way to more tokens.
+    assert not any("no-graphs" in cut.id for cut in solved("skel27-mfs-0.92").cuts)
+
+
+def test_a_capture_failure_is_not_cured_by_a_smaller_chunk() -> None:
+    tried = capture_failed("dense-8b", decode_max_bs=1, prefill_graph="disabled")
+    shorter = tried.start.under(replace(tried.start.settings, chunk=1024))
+    as_prompt = replace(tried, tried=replace(tried.tried, rule="SGL415")) if tried.tried is not None else tried
+
+    bounds = [interval_of(start, one.tried) for one in (tried, as_prompt) for start in (tried.start, shorter)]
+    captured, captured_shorter, read, read_shorter = (bound.high for bound in bounds if bound is not None)
+    assert captured == captured_shorter == read < read_shorter
 
 
 def test_older_versions_have_older_names() -> None:

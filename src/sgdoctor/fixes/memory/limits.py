@@ -12,6 +12,9 @@ from sgdoctor.fixes.memory.solution import Interval
 
 TOO_LOW: Final = frozenset({"SGL401", "SGL402", "SGL421", "SGL422", "SGL447"})
 """Rules of pools that a larger fraction would make room for."""
+_POOLS: Final = "SGL412"
+_BEFORE_PROMPTS: Final = frozenset({_POOLS, "SGL413", "SGL414"})
+"""Rules of allocations that failed before any prompt was read: no chunk is to blame."""
 _HIGHEST: Final = 0.98
 """Above it a desktop or the next driver decides."""
 
@@ -88,10 +91,10 @@ def _leaves(found: Prediction, *, at_worst: bool) -> bool:
 
 
 def _same_costs(start: Start, tried: Tried) -> bool:
-    """Whether graphs and prompts take as much as they did in that attempt."""
-    if start.settings.chunk != tried.settings.chunk:
+    """Whether what ran out of memory takes as much as it did in that attempt: the pools, graphs, or a prompt."""
+    if tried.rule not in _BEFORE_PROMPTS and start.settings.chunk != tried.settings.chunk:
         return False
-    if start.settings.graphs == tried.settings.graphs:
+    if tried.rule == _POOLS or start.settings.graphs == tried.settings.graphs:
         return True
     now, then = at_fraction(start, tried.fraction), at_fraction(start.under(tried.settings), tried.fraction)
     return (now.decode_graphs, now.prefill_graphs) == (then.decode_graphs, then.prefill_graphs)

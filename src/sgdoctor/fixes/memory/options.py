@@ -67,6 +67,26 @@ def first_relief(situation: Situation, rule: str) -> list[Option]:
     return []
 
 
+def last_resort(situation: Situation) -> list[Option]:
+    """What is given up only where the server does not start otherwise; the loss is greater than that of two others."""
+    start = situation.start
+    if not choose(start.settings, start.shape, start.card.size_mib, start.version).decode_sizes:
+        return []
+    return [
+        Option(
+            "no-graphs",
+            70,
+            _set(decode_graph="disabled", prefill_graph="disabled"),
+            (_flag("--disable-cuda-graph"),),
+            Text("Record no CUDA graphs at all", "完全不捕获 CUDA 图"),
+            Text(
+                "Every answer is clearly slower: without graphs the GPU waits for the CPU at each token.",
+                "所有回答都会明显变慢：没有 CUDA 图时，GPU 生成每个 token 都要等 CPU。",
+            ),
+        )
+    ]
+
+
 def _set(**settings: Any) -> Callable[[Start], Start]:
     return lambda start: start.under(replace(start.settings, **settings))
 
@@ -114,71 +134,14 @@ def _graphs(start: Start) -> Iterator[Option]:
 def _states(situation: Situation) -> Iterator[Option]:
     """Of the state cache of a hybrid model."""
     start = situation.start
-    settings, version = start.settings, start.version
-    needed = slots_needed(start.shape, settings, version)
+    needed = slots_needed(start.shape, start.settings, start.version)
     if not start.shape.hybrid or needed is None:
         return
-    strategy = strategy_in_force(start.shape, settings, version)
-    flag = "--mamba-radix-cache-strategy" if _since(start, 0, 5, 14) else "--mamba-scheduler-strategy"
-    speculative = settings.algorithm is not None
-    if not settings.radix_off:
-        if strategy == "extra_buffer" and not settings.overlap_off and not speculative and _since(start, 0, 5, 13):
-            yield Option(
-                "lazy-state-buffer",
-                12,
-                _set(strategy="extra_buffer_lazy"),
-                (_flag(flag, "extra_buffer_lazy"),),
-                Text("Let a request take 4 state slots instead of 5", "让每个请求占 4 个状态槽而不是 5 个"),
-                Text("A newer way of buffering, less tried.", "这种缓冲方式较新，使用经验较少。"),
-            )
-        if settings.state_slots is None and not speculative:
-            yield Option(
-                "one-request-of-state",
-                18,
-                lambda start: start.under(
-                    replace(start.settings, state_slots=slots_needed(start.shape, start.settings, start.version))
-                ),
-                (_flag("--max-mamba-cache-size", str(needed)),),
-                Text(
-                    "Keep state slots for one request, the rest for the KV cache", "状态槽只够一个请求，其余给 KV 缓存"
-                ),
-                Text("One request at a time.", "同一时间只有一个请求。"),
-            )
-        if strategy in ("extra_buffer", "extra_buffer_lazy") and settings.page == 1 and not speculative:
-            yield Option(
-                "no-state-buffer",
-                30,
-                _set(strategy="no_buffer", overlap_off=True),
-                (_flag(flag, "no_buffer"), _flag("--disable-overlap-schedule")),
-                Text("Let a request take 3 state slots", "让每个请求占 3 个状态槽"),
-                Text("Somewhat slower decoding.", "解码稍慢。"),
-            )
-        if not speculative:
-            yield Option(
-                "no-prefix-cache",
-                34,
-                _set(radix_off=True, requests=1, state_slots=None),
-                (
-                    _flag("--disable-radix-cache"),
-                    _flag("--max-running-requests", "1"),
-                    *_unset(settings.state_slots, "--max-mamba-cache-size"),
-                ),
-                Text("No prefix cache, one request at a time", "不用前缀缓存，同一时间一个请求"),
-                Text(
-                    "Long shared prompts are computed again each time. One request at a time.",
-                    "较长的公共前缀每次都要重算；同一时间只有一个请求。",
-                ),
-            )
-    elif (settings.requests or 0) > 1:
-        yield Option(
-            "one-request",
-            20,
-            _set(requests=1),
-            (_flag("--max-running-requests", "1"),),
-            Text("One request at a time", "同一时间一个请求"),
-            Text("Further requests wait.", "其余请求排队。"),
-        )
-    if settings.ssm_dtype is None and start.shape.state is not None and start.shape.state.ssm_bytes > 2:
+    if start.settings.radix_off:
+        yield from _fewer_requests(start)
+    else:
+        yield from _fewer_slots(start, needed)
+    if start.settings.ssm_dtype is None and start.shape.state is not None and start.shape.state.ssm_bytes > 2:
         yield Option(
             "half-size-state",
             60,
@@ -188,6 +151,72 @@ def _states(situation: Situation) -> Iterator[Option]:
             Text("Answers can get worse on long texts; compare them first.", "长文本的回答质量可能下降，请先对比。"),
             "unsafe",
         )
+
+
+def _fewer_requests(start: Start) -> Iterator[Option]:
+    """Without a prefix cache each request takes one slot."""
+    if (start.settings.requests or 0) > 1:
+        yield Option(
+            "one-request",
+            20,
+            _set(requests=1),
+            (_flag("--max-running-requests", "1"),),
+            Text("One request at a time", "同一时间一个请求"),
+            Text("Further requests wait.", "其余请求排队。"),
+        )
+
+
+def _fewer_slots(start: Start, needed: int) -> Iterator[Option]:
+    """Beside a prefix cache: fewer slots for a request, or for all of them."""
+    settings = start.settings
+    strategy = strategy_in_force(start.shape, settings, start.version)
+    flag = "--mamba-radix-cache-strategy" if _since(start, 0, 5, 14) else "--mamba-scheduler-strategy"
+    if settings.algorithm is not None:
+        return
+    if strategy == "extra_buffer" and not settings.overlap_off and _since(start, 0, 5, 13):
+        yield Option(
+            "lazy-state-buffer",
+            12,
+            _set(strategy="extra_buffer_lazy"),
+            (_flag(flag, "extra_buffer_lazy"),),
+            Text("Let a request take 4 state slots instead of 5", "让每个请求占 4 个状态槽而不是 5 个"),
+            Text("A newer way of buffering, less tried.", "这种缓冲方式较新，使用经验较少。"),
+        )
+    if settings.state_slots is None:
+        yield Option(
+            "one-request-of-state",
+            18,
+            lambda start: start.under(
+                replace(start.settings, state_slots=slots_needed(start.shape, start.settings, start.version))
+            ),
+            (_flag("--max-mamba-cache-size", str(needed)),),
+            Text("Keep state slots for one request, the rest for the KV cache", "状态槽只够一个请求，其余给 KV 缓存"),
+            Text("One request at a time.", "同一时间只有一个请求。"),
+        )
+    if strategy in ("extra_buffer", "extra_buffer_lazy") and settings.page == 1:
+        yield Option(
+            "no-state-buffer",
+            30,
+            _set(strategy="no_buffer", overlap_off=True),
+            (_flag(flag, "no_buffer"), _flag("--disable-overlap-schedule")),
+            Text("Let a request take 3 state slots", "让每个请求占 3 个状态槽"),
+            Text("Somewhat slower decoding.", "解码稍慢。"),
+        )
+    yield Option(
+        "no-prefix-cache",
+        34,
+        _set(radix_off=True, requests=1, state_slots=None),
+        (
+            _flag("--disable-radix-cache"),
+            _flag("--max-running-requests", "1"),
+            *_unset(settings.state_slots, "--max-mamba-cache-size"),
+        ),
+        Text("No prefix cache, one request at a time", "不用前缀缓存，同一时间一个请求"),
+        Text(
+            "Long shared prompts are computed again each time. One request at a time.",
+            "较长的公共前缀每次都要重算；同一时间只有一个请求。",
+        ),
+    )
 
 
 def _unset(given: object, name: str) -> tuple[Change, ...]:

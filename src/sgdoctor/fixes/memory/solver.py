@@ -7,7 +7,7 @@ from typing import Final
 
 from sgdoctor.engines.sglang.memory.prediction import Prediction, Warned
 from sgdoctor.fixes.memory.limits import TOO_LOW, at_fraction, best_fraction, interval_of, saved_beside_pools
-from sgdoctor.fixes.memory.options import Option, first_relief, options_for
+from sgdoctor.fixes.memory.options import Option, first_relief, last_resort, options_for
 from sgdoctor.fixes.memory.situation import KV_FULL, Situation
 from sgdoctor.fixes.memory.solution import Cut, Interval, Outcome, Solution
 from sgdoctor.launch.change import Change
@@ -196,6 +196,11 @@ def _cuts(situation: Situation, before: Prediction, *, opens: bool = False) -> t
     if not any(_enough(cut, opens=opens) for cut in cuts):
         pairs = found(first.together(second) for first, second in combinations(options, 2))
         cuts += sorted((cut for cut in pairs if _enough(cut, opens=opens)), key=lambda cut: cut.rank)[:_MOST_PAIRS]
+    if opens:
+        last = last_resort(situation)
+        cuts += found(last)
+        if not cuts:
+            cuts += found(first.together(second) for first in options for second in last)[:_MOST_PAIRS]
     if tokens is not None and wanted is not None and not opens and _CONTEXT_STEP <= tokens < wanted:
         cuts.append(_shorter_context(before, tokens))
     return tuple(sorted(cuts, key=lambda cut: cut.rank))

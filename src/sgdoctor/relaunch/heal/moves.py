@@ -13,6 +13,9 @@ from sgdoctor.relaunch.heal.model import End, Identity, Limits, Move, Proposed, 
 FRACTION: Final = "--mem-fraction-static"
 _STEP: Final = 0.01
 _ROUNDING: Final = 1e-6
+_NO_GRAPHS: Final = "--disable-cuda-graph"
+_CAPTURE: Final = "SGL414"
+"""Rule of graphs that ran out of memory while they were captured."""
 _TOO_LARGE: Final = "SGL411"
 """Rule of weights that are larger than the card."""
 _SHORTEST: Final = 1.0
@@ -151,7 +154,14 @@ def _telling(tries: Sequence[Try], proposed: Proposed) -> list[Try]:
     unless that was tried, too, and ran out of memory as well: then both are to be smaller.
     """
     out_of_memory = sum(_direction(one) == -1 for one in tries)
-    return [one for one in tries if _same_rest(one, proposed) or (_direction(one) == -1 and out_of_memory > 1)]
+    # Whatever captures took, a launch without any does not.
+    no_graphs = any(change.kind == "flag.set" and change.name == _NO_GRAPHS for change in proposed.changes)
+    return [
+        one
+        for one in tries
+        if _same_rest(one, proposed)
+        or (_direction(one) == -1 and out_of_memory > 1 and not (no_graphs and one.rule == _CAPTURE))
+    ]
 
 
 def _direction(one: Try) -> int | None:

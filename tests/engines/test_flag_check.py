@@ -516,6 +516,18 @@ def test_numbers_that_nobody_can_mean(flags: str, shown: str) -> None:
     assert problem.title.zh
 
 
+def test_every_number_out_of_bounds_is_told() -> None:
+    flags = "--tp 0 --port -2 --page-size 64 --cuda-graph-bs-decode 0 8 -3"
+    found = [one for one in _check("0.5.15", flags) if one.id == "size-out-of-range"]
+
+    assert [
+        "`--tp 0` is out of range: it is 1 to 4,096",
+        "`--port -2` is out of range: it is 0 to 65,535",
+        "`--cuda-graph-bs-decode 0 -3` are out of range: each is 1 to 2,147,483,647",
+    ] == [one.title.en for one in found]
+    assert ["word 6", "word 8", "word 12"] == [one.where.en for one in found if one.where is not None]
+
+
 @pytest.mark.parametrize(
     "flags",
     [

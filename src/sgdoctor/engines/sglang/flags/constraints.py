@@ -33,7 +33,7 @@ class Constraint:
 
     Attributes:
         name: id of the problem.
-        examine: says what is wrong; None if nothing.
+        examine: says what is wrong, once or for each flag; None if nothing.
         severity: as of ``Problem``.
         source: where the engine does so.
         since: first version that was read and has it; empty for the oldest one.
@@ -42,7 +42,7 @@ class Constraint:
     """
 
     name: str
-    examine: Callable[[Settings], Finding | None]
+    examine: Callable[[Settings], Finding | Iterator[Finding] | None]
     severity: str
     source: str
     since: str = ""
@@ -61,15 +61,15 @@ def broken(constraints: Iterable[Constraint], settings: Settings) -> Iterator[Pr
         if not constraint.holds_for(settings.schema.version):
             continue
         found = constraint.examine(settings)
-        if found is not None:
+        for one in (found,) if isinstance(found, Finding) else found or ():
             yield Problem(
                 constraint.name,
                 constraint.severity,
-                found.title,
-                settings.where(*found.fields),
-                found.changes,
+                one.title,
+                settings.where(*one.fields),
+                one.changes,
                 constraint.rule,
-                found.detail,
+                one.detail,
             )
 
 

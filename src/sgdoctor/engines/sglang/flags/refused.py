@@ -1,5 +1,6 @@
 """Combinations of flags that the engine refuses, or that end the start."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from sgdoctor.engines.sglang.flags.bounds import Bounds, beyond
@@ -10,6 +11,8 @@ from sgdoctor.texts import Text
 
 _CHUNK: Final = 2048
 """The smallest prefill chunk that SGLang chooses by itself; all others are multiples of it."""
+_FEW: Final = 12
+"""Numbers of one flag that are shown."""
 _LONGEST: Final = 24
 """Digits of a number that are shown."""
 _LEAST_PERCENT: Final = 10
@@ -217,22 +220,21 @@ def _fraction(settings: Settings) -> Finding | None:
     )
 
 
-def _size(settings: Settings) -> Finding | None:
+def _sizes(settings: Settings) -> Iterator[Finding]:
     for field, option in settings.options_given():
-        found = next(beyond(option, settings.value(field)), None)
-        if found is None:
+        found = list(beyond(option, settings.value(field)))
+        if not found:
             continue
-        number, bounds = found
-        flag = settings.flag(field)
-        english, chinese = _in_words(bounds)
-        return Finding(
+        english, chinese = _in_words(found[0][1])
+        numbers = [_written(number) for number, _ in found[:_FEW]] + ["…"] * (len(found) > _FEW)
+        flag, several = f"{settings.flag(field)} {' '.join(numbers)}", len(found) > 1
+        yield Finding(
             Text(
-                f"`{flag} {_written(number)}` is out of range: it is {english}",
-                f"`{flag} {_written(number)}` 超出范围：应{chinese}",
+                f"`{flag}` {'are' if several else 'is'} out of range: {'each' if several else 'it'} is {english}",
+                f"`{flag}` 超出范围：{'每个' if several else ''}应{chinese}",
             ),
             (field,),
         )
-    return None
 
 
 def _in_words(bounds: Bounds) -> tuple[str, str]:
@@ -342,7 +344,7 @@ REFUSED: Final = (
     Constraint(
         "fraction-out-of-range", _fraction, "error", "srt/model_executor: pools are free memory x fraction - weights"
     ),
-    Constraint("size-out-of-range", _size, "fatal", "srt/server_args.py: divides by them, allocates and binds them"),
+    Constraint("size-out-of-range", _sizes, "fatal", "srt/server_args.py: divides by them, allocates and binds them"),
     Constraint("window-share", _window_share, "fatal", _ARGS, "0.5.9", rule=_REFUSED_BY_NAME),
     Constraint("language-head-alone", _language_head, "fatal", _ARGS, "0.5.2", "0.5.21", _REFUSED_BY_NAME),
     Constraint("two-halves", _halves, "fatal", _ARGS, "0.5.9", rule=_REFUSED_BY_NAME),

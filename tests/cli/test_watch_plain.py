@@ -2,8 +2,10 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -212,6 +214,52 @@ def test_without_a_container_engine_it_says_so(
 
     assert code == 2
     assert "/dev/null/docker.sock" in capsys.readouterr().err
+
+
+def test_an_engine_that_may_be_up_later_is_waited_for_and_said_to_be(tmp_path: Path) -> None:
+    environment = {**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/docker.sock"}
+    with subprocess.Popen(
+        [*SGDOCTOR, "sgl", "--plain"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        told = process.stderr.readline().decode()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+
+    assert told.startswith(f"sgdoctor: No container engine answers at unix://{tmp_path}/docker.sock.")
+    assert told.endswith("Waiting for the engine.\n")
+    assert out == b""
+
+
+def test_a_script_does_not_wait_for_an_engine_that_is_not_there(tmp_path: Path) -> None:
+    environment = {**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/docker.sock"}
+
+    done = subprocess.run(
+        [*SGDOCTOR, "sgl", "--until-ready"], env=environment, capture_output=True, check=False, timeout=20
+    )
+
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+    assert b"No container engine answers" in done.stderr
+
+
+def test_what_stays_wrong_with_an_engine_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def answer_without_tls(listener: socket.socket) -> None:
+        with listener.accept()[0] as connection:
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=answer_without_tls, args=(listener,))
+        thread.start()
+        monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{listener.getsockname()[1]}")
+        monkeypatch.setenv("DOCKER_TLS_VERIFY", "1")
+        monkeypatch.setenv("DOCKER_CERT_PATH", str(tmp_path))
+        code = main(["watch", "sgl", "--plain"])
+        thread.join()
+
+    assert code == 2
+    assert "TLS failed" in capsys.readouterr().err
 
 
 def test_line_mode_loads_neither_the_app_nor_the_driver(finished: Path) -> None:

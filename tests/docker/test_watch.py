@@ -140,12 +140,12 @@ def test_line_mode_waits_for_a_container_and_leaves_when_it_serves(start: Start,
     process = subprocess.Popen(
         [*WATCH, "sgl", "--until-ready"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    assert process.stdout is not None
-    first = process.stdout.readline()
+    assert process.stderr is not None
+    first = process.stderr.readline()
     start("sgl", "skel27-mfs-0.88", pace="20")
     out, err = process.communicate(timeout=60)
 
-    assert first.startswith("Waiting for a container named sgl")
+    assert first.startswith("sgdoctor: Waiting for a container named sgl")
     assert err == ""
     assert " Serving on http://" in out.splitlines()[-1]
     assert process.returncode == 0

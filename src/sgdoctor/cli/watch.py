@@ -101,7 +101,29 @@ def _feed(arguments: argparse.Namespace, lang: str, *, asks: bool) -> "Feed":
 
     tell_open(arguments.target, lang)
     endpoint = find_endpoint()
-    return ContainerFeed(endpoint, arguments.target or _choose(endpoint, arguments, lang, asks=asks), lang=lang)
+    target = arguments.target or _choose(endpoint, arguments, lang, asks=asks)
+    if not asks:
+        _refuse_vain_waiting(endpoint, until_ready=arguments.until_ready)
+    return ContainerFeed(endpoint, target, lang=lang)
+
+
+def _refuse_vain_waiting(endpoint: "Endpoint", *, until_ready: bool) -> None:
+    """Where nobody looks on, an engine that does not answer is waited for only if it may be up later.
+
+    Raises:
+        UserError: it will not, or a script waits for an answer.
+    """
+    from sgdoctor.containers.client import Client, RefusedError
+    from sgdoctor.containers.transport import UnreachableError
+
+    with Client(endpoint) as client:
+        try:
+            client.api_version()
+        except UnreachableError as error:
+            if until_ready or error.lasting:
+                raise
+        except RefusedError:
+            pass  # told, and waited for, by whoever follows
 
 
 def _stdin_feed(*, in_app: bool) -> "Feed":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from rich.cells import cell_len
 
 from sgdoctor.cli.diagnose import EXIT_FINE, EXIT_UNDETERMINED, exit_code
+from sgdoctor.cli.main import complain
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.wording import PHASES, duration, phase_label, state_label
 from sgdoctor.engines.base import Phase, PhaseName
@@ -212,7 +213,11 @@ class _Printer:
     def _notes(self, snapshot: Snapshot) -> None:
         note = snapshot.note.in_language(self._lang)
         if note and note != self._note:
-            self._print(note)
+            if snapshot.link is Link.WAITING and not snapshot.lines:
+                # Nothing of the log yet: whoever keeps the lines in a file sees on the terminal why it stays empty.
+                complain(printable(note), self._lang)
+            else:
+                self._print(note)
         self._note = note
 
     def _attempts(self, snapshot: Snapshot) -> None:

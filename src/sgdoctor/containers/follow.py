@@ -83,11 +83,8 @@ class Follower:
             while True:
                 try:
                     yield from self._round()
-                except UnreachableError as error:
-                    yield from self._wait(WaitReason.ENGINE, error.message)
-                    self._sleep(_POLL_SLOW)
-                except RefusedError as error:
-                    yield from self._wait(WaitReason.ENGINE, error.message)
+                except (UnreachableError, RefusedError) as error:
+                    yield from self._wait(WaitReason.ENGINE, waits.engine(error.message))
                     self._sleep(_POLL_SLOW)
         except CancelledError:
             return

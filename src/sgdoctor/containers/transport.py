@@ -31,11 +31,13 @@ class UnreachableError(UserError):
 
     Attributes:
         nobody_there: whether this machine has no engine at all, and none was asked for.
+        lasting: whether it stays so until a person changes something: rights, certificates, keys.
     """
 
-    def __init__(self, en: str, zh: str, *, nobody_there: bool = False) -> None:
+    def __init__(self, en: str, zh: str, *, nobody_there: bool = False, lasting: bool = False) -> None:
         super().__init__(en, zh)
         self.nobody_there = nobody_there
+        self.lasting = lasting
 
 
 class CancelledError(Exception):
@@ -344,6 +346,7 @@ def unreachable(endpoint: Endpoint, error: Exception, complaint: str = "") -> Un
             f"{where}: ssh did not get through: {reason}. It must work without questions: "
             f"ssh {endpoint.address} docker version",
             f"{where}：ssh 连接失败：{reason}。该命令必须无需交互即可运行：ssh {endpoint.address} docker version",
+            lasting=True,
         )
     if isinstance(error, PermissionError):
         path = endpoint.address
@@ -352,12 +355,14 @@ def unreachable(endpoint: Endpoint, error: Exception, complaint: str = "") -> Un
             "(sudo usermod -aG docker $USER, then log in again), or run sgdoctor with sudo.",
             f"没有权限访问 {path}。请把自己加入 docker 组"
             "（sudo usermod -aG docker $USER，然后重新登录），或用 sudo 运行 sgdoctor。",
+            lasting=True,
         )
     if isinstance(error, ssl.SSLError | ssl.CertificateError):
         reason = getattr(error, "verify_message", "") or getattr(error, "reason", "") or str(error)
         return UnreachableError(
             f"{where}: TLS failed: {reason}. DOCKER_CERT_PATH must hold ca.pem, cert.pem and key.pem of this engine.",
             f"{where}：TLS 握手失败：{reason}。DOCKER_CERT_PATH 中必须有该引擎的 ca.pem、cert.pem 和 key.pem。",
+            lasting=True,
         )
     if endpoint.scheme == "unix" and code in _STOPPED:
         return UnreachableError(

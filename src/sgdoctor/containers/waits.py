@@ -5,6 +5,16 @@ from sgdoctor.containers.records import Container
 from sgdoctor.texts import Text
 
 
+def engine(why: Text) -> Text:
+    """It cannot be asked.
+
+    Args:
+        why: what it, or the connection to it, says.
+    """
+    en, zh = why.en.rstrip("."), why.zh.rstrip("。")
+    return Text(f"{en}. Waiting for the engine.", f"{zh}。正在等待容器引擎。")
+
+
 def no_container(name: str) -> Text:
     """Nothing has this name yet."""
     return Text(f"Waiting for a container named {name}.", f"正在等待名为 {name} 的容器。")

@@ -44,6 +44,22 @@ def test_without_a_terminal_it_prints_both_starts_and_says_what_they_are(lang: s
     }[lang]  # fmt: skip
 
 
+def test_what_is_said_about_the_recording_stands_where_it_belongs() -> None:
+    lines = demo("--speed", "50", "--lang", "en").stdout.splitlines()
+    told = [
+        NOTES["failing"].en,
+        next(line for line in lines if line.endswith("19.03 GiB, 0.2 s")),
+        next(line for line in lines if line.startswith("failed at state cache")),
+        NOTES["pause"].en,
+        "--- attempt 2",
+        NOTES["cured"].en,
+        next(line for line in lines if "ready  " in line),
+        NOTES["over-in-lines"].en,
+    ]
+
+    assert [line for line in lines if line in told] == told
+
+
 @pytest.mark.parametrize("speed", ["0", "-1", "nan", "1e9"])
 def test_a_speed_that_is_none_is_refused(speed: str) -> None:
     done = demo(f"--speed={speed}")

@@ -137,5 +137,7 @@ def test_the_demonstration(screen: Screen) -> None:
     screen.until("start 2 of 2", "✔ READY", "weights 19.28", "End of the recording")
     screen.press("[")
     screen.until("✖ FAILED", "start 1 of 2", "SGL401 ●●●")
+    screen.press("r")
+    screen.until("This is the demonstration")
     screen.press("q")
     assert screen.ended() == 0

@@ -253,19 +253,20 @@ async def test_why_a_button_does_nothing_is_said() -> None:
     assert ["relaunch", "write"] == disabled
 
 
-async def test_of_a_log_the_plan_can_be_seen_and_nothing_be_done() -> None:
+@pytest.mark.parametrize(("recorded", "why"), [(False, "log and no container"), (True, "a recorded run")])
+async def test_of_a_log_the_plan_can_be_seen_and_nothing_be_done(recorded: bool, why: str) -> None:
     moment = snapshot_of(FAILED)
-    async with desk(FAILED, moment, doctor=LogDoctor(base(), lambda: moment)) as one:
+    async with desk(FAILED, moment, doctor=LogDoctor(base(), lambda: moment, recorded=recorded)) as one:
         for key in ("r", "u", "h"):
             one.app.clear_notifications()
             await one.press(key)
-            await one.settled(lambda: any("log and no container" in toast for toast in one.toasts))
+            await one.settled(lambda: any(why in toast for toast in one.toasts))
         await one.press("f")
         await one.settled(lambda: isinstance(one.app.screen, PlanScreen))
         shown = one.screen
         one.app.clear_notifications()
         await one.press("r")
-        await one.settled(lambda: any("nothing to relaunch" in toast for toast in one.toasts))
+        await one.settled(lambda: any(f"{why}: there is nothing to act on" in toast for toast in one.toasts))
 
     assert "The launch as the log shows it with 1 change" in shown
 
@@ -554,7 +555,7 @@ async def test_an_open_journal_is_said_and_r_goes_on() -> None:
 
 
 async def test_cards_and_details_say_what_the_plan_comes_to() -> None:
-    text = "Plan (f)  1 change · works from 0.90 to 0.98 on this card"
+    text = "Plan (f)  1 change · works from 0.90 to 0.98; recommended 0.93"
     async with ward(size=(200, 50)) as one:
         await one.settled(lambda: text in one.screen)
         await one.press("enter")

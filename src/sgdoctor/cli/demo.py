@@ -60,7 +60,7 @@ def _run(arguments: argparse.Namespace, lang: str) -> int:
         lang=lang,
         config=replace(load_config().in_language(getattr(arguments, "lang", "")), gpu_rate=_GPU_RATE),
         base=base,
-        doctor=LogDoctor(base, session.snapshot),
+        doctor=LogDoctor(base, session.snapshot, recorded=True),
     )
     app.run_app(session, card, options)
     return 0

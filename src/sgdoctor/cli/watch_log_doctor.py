@@ -42,14 +42,18 @@ class LogDoctor:
         base: the rules.
         moment: what is on the screen; None before there is anything.
         redact: whether secrets are hidden.
+        recorded: whether the log is that of the demonstration.
     """
 
     container = ""
 
-    def __init__(self, base: "RuleBase", moment: Callable[[], Snapshot | None], *, redact: bool = True) -> None:
+    def __init__(
+        self, base: "RuleBase", moment: Callable[[], Snapshot | None], *, redact: bool = True, recorded: bool = False
+    ) -> None:
         self._base = base
         self._moment = moment
         self._redact = redact
+        self._why_not = told("recorded" if recorded else "no_container")
 
     def unfinished(self) -> Text | None:
         """See ``Doctor``: nothing acts here."""
@@ -61,7 +65,7 @@ class LogDoctor:
         if moment is None:
             raise error_of(told("not_yet"))
         answer = planned(Target(moment.subject.name, None), self._base, moment.verdict, choice)
-        return Draft(answer, hide=plan_redactor(answer, redact=self._redact))
+        return Draft(answer, refused=self._why_not, hide=plan_redactor(answer, redact=self._redact))
 
     def preflight(self, draft: Draft | None) -> Report:
         """See ``Doctor``."""
@@ -70,17 +74,17 @@ class LogDoctor:
 
     def relaunch(self, draft: Draft) -> Errand:  # noqa: ARG002
         """See ``Doctor``: there is no container."""
-        raise error_of(told("no_container"))
+        raise error_of(self._why_not)
 
     def rollback(self) -> Errand:
         """See ``Doctor``: there is no container."""
-        raise error_of(told("no_container"))
+        raise error_of(self._why_not)
 
     resume = heal = rollback
 
     def write(self, draft: Draft) -> Errand:  # noqa: ARG002
         """See ``Doctor``: there is no file."""
-        raise error_of(told("no_container"))
+        raise error_of(self._why_not)
 
 
 def checked(answer: Answer, beside: Path, *, with_changes: bool, redact: bool, file: str = "") -> Report:

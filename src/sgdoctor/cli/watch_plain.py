@@ -175,8 +175,10 @@ class _Printer:
     def take(self, snapshot: Snapshot) -> None:
         """Print what is new; a failure only once it has settled."""
         self.newest = snapshot
-        self._notes(snapshot)
         self._attempts(snapshot)
+        goes_on = snapshot.link is Link.FOLLOWING
+        if goes_on:
+            self._notes(snapshot)
         for stage in snapshot.stages:
             if stage.name not in self._told and _is_told(stage, snapshot.verdict):
                 self._told.add(stage.name)
@@ -186,6 +188,10 @@ class _Printer:
         if finding != self._finding:
             self._finding, self._since = finding, time.monotonic()
             self.settled = False
+        if not goes_on:
+            # Why nothing more comes is said of all that came.
+            self.settle()
+            self._notes(snapshot)
         sys.stdout.flush()
 
     def settle(self) -> None:

@@ -10,6 +10,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "This is a log and no container: there is nothing to act on. The plan can be copied.",
         "这里看的是日志而不是容器：没有可以操作的对象。方案可以复制。",
     ),
+    "recorded": (
+        "This is the demonstration, a recorded run: there is nothing to act on. The plan can be copied.",
+        "这是演示，播放的是录像：没有可以操作的对象。方案可以复制。",
+    ),
     "not_yet": ("Nothing is known of the launch yet.", "目前还不了解这个启动配置。"),
     "relaunch": ("Relaunch {name} ({id})?", "重启 {name}（{id}）？"),
     "rollback": ("Go back to launch {number} of {name} ({id})?", "将 {name}（{id}）恢复到第 {number} 次启动？"),

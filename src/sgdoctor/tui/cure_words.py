@@ -73,10 +73,6 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
         "There is no compose file or script to write; the command can be copied.",
         "没有可写入的 compose 文件或脚本；可以复制命令。",
     ),
-    "no_container": (
-        "This is a log and no container: there is nothing to relaunch. The command can be copied.",
-        "这里看的是日志而不是容器：没有可以重启的对象。可以复制命令。",
-    ),
     "not_planned": ("Not with this plan: {why}", "这个方案不可行：{why}"),
     "no_changes": (
         "Nothing is to be changed. {key} opens the plan, where any flag can be set.",
@@ -93,10 +89,8 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "forecast": ("Plan ({key})", "方案（{key}）"),
     "forecast.changes.one": ("1 change", "1 处改动"),
     "forecast.changes": ("{count} changes", "{count} 处改动"),
-    "forecast.interval": (
-        "works from {low:.2f} to {high:.2f} on this card",
-        "此卡上 {low:.2f} 到 {high:.2f} 可行",
-    ),
+    "forecast.interval": ("works from {low:.2f} to {high:.2f}", "自 {low:.2f} 起至 {high:.2f} 可行"),
+    "forecast.recommended": ("{interval}; recommended {best:.2f}", "{interval}，推荐 {best:.2f}"),
     "forecast.tokens": ("KV {tokens} tokens", "KV {tokens} 个 token"),
     "forecast.requests.one": ("1 request at once", "同时 1 个请求"),
     "forecast.requests": ("{count} requests at once", "同时 {count} 个请求"),

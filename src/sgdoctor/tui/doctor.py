@@ -42,7 +42,7 @@ class Draft:
 
     Attributes:
         answer: with the plan.
-        container: name; empty where nothing can be acted on.
+        container: name; empty where nothing can be acted on, which ``refused`` then explains.
         id: of it.
         notes: how it would be carried out: the state it is in, through which file, how long it is down.
         lost: what a new container would not have.

@@ -119,7 +119,8 @@ def meaning_lines(draft: Draft, lang: str, width: int) -> list[Content]:
     for left in plan.left:
         change = f" {change_text(left.change, lang)}" if left.change is not None else ""
         add(say_cure(lang, "plan.by_hand", what=left.why.in_language(lang) + change), "▲", ODD)
-    if draft.refused is not None:
+    # Of a log nobody expects that it is acted on: that is said to those who try.
+    if draft.refused is not None and draft.container:
         add(draft.refused.in_language(lang), "✖", BAD)
     for note in plan.predicted.not_measured if plan.predicted is not None else ():
         add(note.in_language(lang))

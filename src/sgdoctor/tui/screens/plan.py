@@ -219,8 +219,6 @@ class PlanScreen(Dialog):
         draft, lang = self.draft, self.view.lang
         if name == "write":
             return say_cure(lang, "no_file")
-        if name == "relaunch" and not draft.container:
-            return say_cure(lang, "no_container")
         why = draft.refused or draft.answer.plan.refused
         return say_cure(lang, "no_changes.here") if why is None else draft.hide(why.in_language(lang))
 

@@ -249,3 +249,14 @@ def test_secrets_are_hidden_among_the_values_and_never_in_the_words_of_a_rule() 
     assert ["...", "***"] == [change.value for change in hidden.fixes[0].changes]
     assert secret in shown.title.en
     assert "plainword" == shown.fixes[0].changes[1].value
+
+
+@pytest.mark.parametrize(("container", "command"), [("sgl-qwen", "sgl-qwen"), ("", "NAME")])
+def test_a_loop_is_stopped_by_the_name_of_its_container(container: str, command: str, base: RuleBase) -> None:
+    start = b"[2026-11-30 10:00:00] server_args=ServerArgs(model_path='/models/x', tp_size=1)\n"
+
+    verdict = diagnose_bytes(3 * start, "test.log", base, container=container)[-1]
+
+    loop = next(diagnosis for diagnosis in verdict.diagnoses if diagnosis.rule.id == "SGL075")
+    assert [f"docker update --restart=no {command}"] == [change.value for change in loop.fixes[0].changes]
+    assert 1 == len(loop.fixes)

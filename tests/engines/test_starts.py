@@ -79,6 +79,15 @@ def test_exit_and_compose_lines_belong_to_the_start_that_ended() -> None:
     assert [1, first] == starts_of(events_in(data + joined(["oom-weights"], "sgl-1  | ")[0]))
 
 
+def test_an_end_that_another_writer_tells_waits_for_no_traceback() -> None:
+    ends = b"sgdoctor  | sgl exited with code 1\n"
+    data = joined(["cfg-moe-40-layers-16-types"])[0] + ends
+
+    first = data.count(b"\n") + 1
+    assert [1] == starts_of(events_in(data))
+    assert [1, first] == starts_of(events_in(data + data))
+
+
 def test_a_prompt_with_server_args_starts_nothing() -> None:
     dump = b"[2026-01-01 00:00:00] Receive: obj=GenerateReqInput(text='server_args=ServerArgs(model_path=1)')\n"
     data = joined(["boot-dense"])[0] + dump + dump

@@ -41,10 +41,10 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     assert output.splitlines()[0].split() == [
         *("SGL401", "fatal", "state-cache-empty"),
-        *("Too", "little", "for", "<slots>", "slots"),
+        *("Too", "little", "for", "<value", "from", "the", "log>", "slots"),
     ]
     assert none == "rules: 0, muted: 0\n"
-    assert "显存不足以容纳 <slots> 个槽" in chinese
+    assert "显存不足以容纳 <日志中的值> 个槽" in chinese
     assert [rule["id"] for rule in json.loads(as_json)] == ["SGL401"]
 
 
@@ -169,8 +169,8 @@ def test_pages(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     page = (tmp_path / "pages" / "SGL401.md").read_text("utf-8")
     assert code == 0
     assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["README.md", "SGL401.md", "messages.md"]
-    assert page.startswith("# SGL401: Too little for ‹slots› slots\n")
-    assert "# SGL401：显存不足以容纳 ‹slots› 个槽\n" in page
+    assert page.startswith("# SGL401: Too little for ‹value from the log› slots\n")
+    assert "# SGL401：显存不足以容纳 ‹日志中的值› 个槽\n" in page
     assert "`flag.raise --mem-fraction-static`" in page
     assert "[SGL401](SGL401.md)" in (tmp_path / "pages" / "README.md").read_text("utf-8")
 

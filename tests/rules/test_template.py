@@ -76,4 +76,7 @@ def test_no_text_and_no_value_makes_it_fail(text: str, value: object) -> None:
 
 
 def test_names_are_spoken_as_words() -> None:
-    assert "`<flag>` to <state fraction min>, <x>" == spoken("`{args_error.flag}` to {state_fraction_min:.2f}[[, {x}]]")
+    text = "`{args_error.flag}` to {state_fraction_min:.2f}, not {x}, {args.page_size} or {{}}[[, {y}]]"
+
+    assert "`<flag>` to <smallest usable value>, not <value from the log>, <present value> or {}" == spoken(text, "en")
+    assert "`‹参数名›` to ‹可用的最小值›, not ‹日志中的值›, ‹当前值› or {}" == spoken(text, "zh", "‹›")

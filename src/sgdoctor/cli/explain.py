@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
             rule = found[0]
         elif found:
             for one in found:
-                title = spoken(printable(one.title.in_language(lang)))
+                title = spoken(printable(one.title.in_language(lang)), lang)
                 sys.stdout.write(f"{one.id}  {one.name:<36}  {title}\n")
             return 0
         else:

@@ -41,9 +41,9 @@ _FAMILY_TITLES: Final = {
 }
 
 
-def generic(text: str) -> str:
+def generic(text: str, lang: str) -> str:
     """A text without a log, in Markdown, where ``<name>`` would be a tag."""
-    return template.generic(text, "‹›")
+    return template.spoken(text, lang, "‹›")
 
 
 def pages(rules: Sequence[Rule]) -> dict[str, str]:
@@ -62,7 +62,9 @@ def _index(rules: Sequence[Rule]) -> str:
             english, chinese = _FAMILY_TITLES[family]
             lines += [f"## {english} / {chinese}", "", "| id | severity | en | zh |", "|---|---|---|---|"]
             lines += [
-                f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {_cell(rule.title.en)} | {_cell(rule.title.zh)} |"
+                f"| [{rule.id}]({rule.id}.md) | {rule.severity} | "
+                + " | ".join(_cell(rule.title.in_language(lang), lang) for lang in ("en", "zh"))
+                + " |"
                 for rule in members
             ]
             lines.append("")
@@ -91,8 +93,8 @@ def _code(text: str) -> str:
     return f"{ticks}{inner}{ticks}".replace("|", "\\|")
 
 
-def _cell(text: str) -> str:
-    return generic(text).replace("|", "\\|")
+def _cell(text: str, lang: str) -> str:
+    return generic(text, lang).replace("|", "\\|")
 
 
 def _page(rule: Rule, rules: Sequence[Rule], by_id: Mapping[str, Rule]) -> str:
@@ -100,9 +102,9 @@ def _page(rule: Rule, rules: Sequence[Rule], by_id: Mapping[str, Rule]) -> str:
     head = f"`{rule.name}` · {rule.severity} · {rule.confidence} · {rule.status} · {engines}"
     if rule.versions:
         head += " · " + _versions(rule.versions)
-    lines = [f"# {rule.id}: {generic(rule.title.en)}", "", head, ""]
+    lines = [f"# {rule.id}: {generic(rule.title.en, 'en')}", "", head, ""]
     lines += _body(rule, rules, by_id, "en")
-    lines += ["---", "", f"# {rule.id}：{generic(rule.title.in_language('zh'))}", ""]
+    lines += ["---", "", f"# {rule.id}：{generic(rule.title.in_language('zh'), 'zh')}", ""]
     lines += _body(rule, rules, by_id, "zh")
     return "\n".join(lines).rstrip() + "\n"
 
@@ -118,8 +120,8 @@ def _body(rule: Rule, rules: Sequence[Rule], by_id: Mapping[str, Rule], lang: st
         for number, fix in enumerate(rule.fixes, 1):
             lines += _fix(number, fix, lang)
         lines.append("")
-    if rule.fixed_releases:
-        lines += [f"{say('fixed_in')}{rule.fixed_releases}", ""]
+    if releases := rule.fixed_releases(lang):
+        lines += [f"{say('fixed_in')}{releases}", ""]
     if rule.not_this:
         lines += [f"## {say('not_this')}", "", _text(rule.not_this, lang), ""]
     causes = [other for other in rules if rule.id in other.explains]
@@ -133,7 +135,7 @@ def _body(rule: Rule, rules: Sequence[Rule], by_id: Mapping[str, Rule], lang: st
 
 
 def _text(text: Text, lang: str) -> str:
-    return generic(text.in_language(lang))
+    return generic(text.in_language(lang), lang)
 
 
 def _patterns(patterns: Sequence[Pattern], facts: str) -> list[str]:
@@ -150,7 +152,7 @@ def _fix(number: int, fix: FixSpec, lang: str) -> list[str]:
         return _WORDS[key][lang == "zh"]
 
     lines = [f"{number}. {_text(fix.summary, lang)} ({say(f'safety.{fix.safety}')})"]
-    lines += [f"   - `{_change(change)}`" for change in fix.changes]
+    lines += [f"   - `{_change(change, lang)}`" for change in fix.changes]
     if effect := _text(fix.effect, lang):
         lines.append(f"   - {say('cost')}{effect}")
     if fix.when:
@@ -160,8 +162,8 @@ def _fix(number: int, fix: FixSpec, lang: str) -> list[str]:
     return lines
 
 
-def _change(change: Change) -> str:
-    return generic(" ".join(part for part in (change.kind, change.name, change.value or "") if part))
+def _change(change: Change, lang: str) -> str:
+    return generic(" ".join(part for part in (change.kind, change.name, change.value or "") if part), lang)
 
 
 def _versions(versions: Mapping[str, str]) -> str:

@@ -98,7 +98,7 @@ def _meant(lang: str, given: str, known: Collection[str]) -> str:
 
 
 def _list(arguments: argparse.Namespace, lang: str) -> int:
-    from sgdoctor.rules.template import generic
+    from sgdoctor.rules.template import spoken
     from sgdoctor.rules.vocabulary import FAMILIES
 
     loaded = _loaded()
@@ -115,7 +115,7 @@ def _list(arguments: argparse.Namespace, lang: str) -> int:
         model = source.model
         title = (model.title.zh if lang == "zh" else "") or model.title.en
         mark = "".join(f"  [{words(lang, key)}]" for key in _marks(source, loaded))
-        _say(f"{model.id}  {model.severity:<8}  {model.name:<36}  {generic(title)}{mark}")
+        _say(f"{model.id}  {model.severity:<8}  {model.name:<36}  {spoken(title, lang)}{mark}")
     _say(words(lang, "count", count=len(chosen), muted=sum(source in loaded.silenced for source in chosen)))
     return EXIT_FINE
 

@@ -82,7 +82,7 @@ def open_container(target: str, endpoint: Endpoint | None = None) -> Iterator[Lo
         if not size:
             raise _nothing(container, note, started=look.started is not None)
         data = stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        yield LogSource(container.name, data, size, None, note)
+        yield LogSource(container.name, data, size, None, note, container.name)
 
 
 def _copy_log(client: Client, container: Container, file: IO[bytes]) -> Text | None:

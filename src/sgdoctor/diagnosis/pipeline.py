@@ -67,7 +67,15 @@ def diagnose(
     Returns:
         One verdict for each start that was judged, the newest last; never empty.
     """
-    return diagnose_bytes(source.data, source.name, base, all_attempts=all_attempts, live=live, redact=redact)
+    return diagnose_bytes(
+        source.data,
+        source.name,
+        base,
+        all_attempts=all_attempts,
+        live=live,
+        redact=redact,
+        container=source.container,
+    )
 
 
 def diagnose_bytes(
@@ -78,8 +86,9 @@ def diagnose_bytes(
     all_attempts: bool = False,
     live: LiveClock | None = None,
     redact: bool = True,
+    container: str = "",
 ) -> list[Verdict]:
-    """As ``diagnose``, for the bytes of a log."""
+    """As ``diagnose``, for the bytes of a log; ``container`` is the name of the one that wrote it."""
     if len(data) <= WHOLE_BELOW:
         lines = list(read_lines(data, 0, len(data)))
         ready: list[bool] = []
@@ -99,7 +108,7 @@ def diagnose_bytes(
         end = events[slices[index + 1].start].first - 1 if index + 1 < len(slices) else last_line
         number = attempts - len(slices) + index
         unready = unready_before(ready[:number])
-        place = Place(number + 1, attempts, part[0].first if part else 1, end, unready)
+        place = Place(number + 1, attempts, part[0].first if part else 1, end, unready, container)
         clock = live if index == len(slices) - 1 else None
         verdict = judge_attempt(part, place, base, quotes, clock, ended=live is None, redact=redact).verdict
         if verdict.state is State.STARTING and live is None and unready and index:
@@ -115,17 +124,21 @@ def diagnose_bytes(
     return verdicts or [judge_attempt([], place, base, quotes, live, ended=live is None, redact=redact).verdict]
 
 
-def reading_of(events: Sequence[Event], *, unready: int = 0, followed: bool = False) -> Reading:
+def reading_of(events: Sequence[Event], *, unready: int = 0, followed: bool = False, container: str = "") -> Reading:
     """What a start says, with what follows from its clock and from the starts before it.
 
     Args:
         events: of the start, in log order; may have gaps.
         unready: starts directly before it that never became ready.
         followed: whether a clock of its own runs beside the log, which then says how long it is silent.
+        container: name of the container that wrote it; empty where that is not known.
     """
     reading = SGLANG.read(events)
     if unready and events:
-        reading = _with_facts(reading, Fact("starts_without_ready", unready, events[0].first, derived=True))
+        first = events[0].first
+        reading = _with_facts(reading, Fact("starts_without_ready", unready, first, derived=True))
+        if container:
+            reading = _with_facts(reading, Fact("container_name", container, first, derived=True))
     if not followed and (silent := silence(events, reading)) is not None:
         reading = _with_facts(reading, silent)
     return reading
@@ -178,7 +191,7 @@ def judge_attempt(
         ended: whether nothing more will be written to the log.
         redact: whether secrets among the values in texts of rules are hidden.
     """
-    reading = reading_of(events, unready=place.unready, followed=live is not None)
+    reading = reading_of(events, unready=place.unready, followed=live is not None, container=place.container)
     if live is not None:
         reading = _with_facts(reading, *live.facts(place.last_line).values())
     slow: list[str] = []

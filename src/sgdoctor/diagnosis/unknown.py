@@ -98,7 +98,7 @@ def _resembling(text: str, base: RuleBase) -> Iterator[Resembling]:
     ]
     for _, number in sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:_MOST_RESEMBLING]:
         rule = base.rule_at(number)
-        yield Resembling(rule.id, Text(spoken(rule.title.en), spoken(rule.title.zh)))
+        yield Resembling(rule.id, Text(spoken(rule.title.en, "en"), spoken(rule.title.zh, "zh")))
 
 
 @lru_cache(maxsize=1)

@@ -58,6 +58,7 @@ class Place(NamedTuple):
         first_line: number of its first line.
         last_line: number of its last line.
         unready: how many starts directly before it never became ready.
+        container: name of the container whose log it is; empty where that is not known.
     """
 
     attempt: int
@@ -65,6 +66,7 @@ class Place(NamedTuple):
     first_line: int
     last_line: int
     unready: int = 0
+    container: str = ""
 
 
 def judge(

@@ -35,6 +35,7 @@ class LogSource(NamedTuple):
         size: number of bytes of ``data``.
         mtime: when the file was last written, in seconds since the epoch; None for a stream.
         note: what the user should know about it (a truncated archive); None when all is well.
+        container: name of the container whose log it is; empty for a file or a stream.
     """
 
     name: str
@@ -42,6 +43,7 @@ class LogSource(NamedTuple):
     size: int
     mtime: float | None
     note: Text | None = None
+    container: str = ""
 
 
 @contextmanager

@@ -88,7 +88,7 @@ class _Writer:
                 for consequence in diagnosis.consequences
             ],
             "fixes": [self._fix(fix) for fix in diagnosis.fixes],
-            "fixed_in": rule.fixed_releases or None,
+            "fixed_in": rule.fixed_releases("en") or None,
             "upgrade": self._text(diagnosis.upgrade) if diagnosis.upgrade else None,
             "not_this": self._text(rule.not_this) if rule.not_this else None,
             "references": list(rule.references),

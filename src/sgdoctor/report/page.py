@@ -54,8 +54,8 @@ class _Page(Canvas):
                 self._fix(number, fix)
             if any(fix.when for fix in rule.fixes):
                 self.line(Styled(say(self.lang, "explain.which"), style="dim"), 4)
-        if rule.fixed_releases:
-            self.line(Styled(say(self.lang, "report.fixed_in", versions=printable(rule.fixed_releases))), 4)
+        if rule.fixed_releases(self.lang):
+            self.line(Styled(say(self.lang, "report.fixed_in", versions=printable(rule.fixed_releases(self.lang)))), 4)
         if rule.not_this is not None:
             self.blank()
             self.section("report.not_this")
@@ -71,7 +71,9 @@ class _Page(Canvas):
         line.append(f" [{say(self.lang, f'safety.{fix.safety}')}]", style="dim")
         self.line(line, 4, Styled(f"{number}. "))
         for change in fix.changes:
-            self.line(Styled(spoken(printable(change_text(change, self.lang, quote=False))), style="bold cyan"), 9)
+            self.line(
+                Styled(spoken(printable(change_text(change, self.lang, quote=False)), self.lang), style="bold cyan"), 9
+            )
         if fix.versions:
             versions = ", ".join(f"{package}{version}" for package, version in fix.versions.items())
             self.line(Styled(say(self.lang, "explain.versions", versions=printable(versions)), style="dim"), 7)
@@ -80,4 +82,4 @@ class _Page(Canvas):
             self.line(self.styled(say(self.lang, "report.cost", text=effect), "dim"), 7)
 
     def _words(self, text: Text) -> str:
-        return spoken(printable(text.in_language(self.lang)))
+        return spoken(printable(text.in_language(self.lang)), self.lang)

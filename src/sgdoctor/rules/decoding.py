@@ -43,11 +43,16 @@ def decode(plain: Mapping[str, Any]) -> Rule:
         captures={name: Capture(**capture) for name, capture in plain.get("captures", {}).items()},
         explains=tuple(plain.get("explains", ())),
         fixes=tuple(_fix(entry) for entry in plain.get("fixes", ())),
-        fixed_in=tuple(FixedIn(**entry) for entry in plain.get("fixed_in") or ()),
+        fixed_in=tuple(_fixed_in(entry) for entry in plain.get("fixed_in") or ()),
         references=tuple(plain.get("references", ())),
         not_this=_text(plain["not_this"]) if plain.get("not_this") else None,
         origin=plain.get("origin", ""),
     )
+
+
+def _fixed_in(plain: Mapping[str, Any]) -> FixedIn:
+    only = plain.get("only")
+    return FixedIn(plain["package"], plain["version"], plain.get("when", ""), _text(only) if only else None)
 
 
 def literals_of(plain: Mapping[str, Any]) -> list[str]:

@@ -95,6 +95,9 @@ _SPELLINGS: Final = {
 }
 
 
+_SOME: Final = Text("some cases", "部分情况")
+
+
 class FixedIn(NamedTuple):
     """The first release of a package that does not fail this way any more.
 
@@ -102,16 +105,24 @@ class FixedIn(NamedTuple):
         package: as in ``applies.versions``, or another one that logs do not name.
         version: of the release.
         when: a condition, where only some of the failures of the rule are fixed.
+        only: which ones these are, in words.
     """
 
     package: str
     version: str
     when: str = ""
+    only: Text | None = None
 
     @property
     def release(self) -> str:
         """As people write it: ``SGLang 0.5.20``."""
         return f"{_SPELLINGS.get(self.package, self.package)} {self.version}"
+
+    def release_and_extent(self, lang: str) -> str:
+        """The release, and in brackets what it fixes where that is not all."""
+        if not self.when:
+            return self.release
+        return f"{self.release} ({(self.only or _SOME).in_language(lang)})"
 
 
 class Rule(NamedTuple):
@@ -139,11 +150,14 @@ class Rule(NamedTuple):
     origin: str = ""
     """File it was read from."""
 
-    @property
-    def fixed_releases(self) -> str:
-        """The releases that cure it in one line; empty where none does, or where only the log tells which."""
+    def fixed_releases(self, lang: str) -> str:
+        """The releases that cure it in one line; empty where none does, or where only the log tells which.
+
+        Args:
+            lang: ``en`` or ``zh``, for what is fixed where that is not all.
+        """
         named = (one for one in self.fixed_in if not one.version.startswith("{"))
-        return ", ".join(f"{one.release} (`{one.when}`)" if one.when else one.release for one in named)
+        return ", ".join(one.release_and_extent(lang) for one in named)
 
 
 class Hit(NamedTuple):

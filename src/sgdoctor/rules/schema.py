@@ -322,6 +322,7 @@ class FixedInModel(Strict):
     package: Literal["sglang", "vllm", "transformers", "torch", "flashinfer", "docker"]
     version: Version
     when: Condition = Field("", description="where only some of the failures of this rule are fixed there")
+    only: TextModel | None = Field(None, description="in words, which failures those of `when` are")
 
 
 class HitTest(Strict):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from sgdoctor.patterns import lazy_pattern
+from sgdoctor.rules.spoken_names import spoken_name
 
 Guard = Callable[[str, str], str]
 """Gives an inserted value as it may be shown; called with the value and the text in front of it."""
@@ -15,7 +16,7 @@ MAX_VALUE: Final = 200
 """Characters of one inserted value."""
 
 _TOKEN: Final = lazy_pattern(r"\{\{|\}\}|\[\[|\]\]|\{(?P<name>[A-Za-z_][A-Za-z0-9_.]*)(?::(?P<spec>[^{}]*))?\}")
-_GENERIC: Final = lazy_pattern(r"<([A-Za-z_][A-Za-z0-9_.]*)>")
+_OPTIONAL: Final = lazy_pattern(r"\[\[(?:(?!\]\]).)*\{(?:(?!\]\]).)*\]\]")
 _SPEC: Final = lazy_pattern(r"[<>^]?[+]?\d{0,2}[,]?(\.\d)?[dfg%]?")
 
 # C0 and C1 controls, and the invisible characters that turn or join the text around them (bidirectional overrides,
@@ -67,9 +68,23 @@ def generic(text: str, around: str = "<>") -> str:
     )
 
 
-def spoken(text: str) -> str:
-    """As ``generic``, with names as words: ``<new name>`` for ``{args_error.new_name}``."""
-    return _GENERIC.sub(lambda name: f"<{name[1].rpartition('.')[2].replace('_', ' ')}>", generic(text))
+def spoken(text: str, lang: str, around: str = "<>") -> str:
+    """A text as it reads without a log, in words: ``<new name of the flag>`` for ``{args_error.renamed_to}``.
+
+    Args:
+        text: of a rule; its optional parts, which say nothing without a log, are left out.
+        lang: ``en`` or ``zh``.
+        around: as in ``generic``.
+    """
+    named = _OPTIONAL.sub("", text)
+    return _TOKEN.sub(
+        lambda token: (
+            f"{around[0]}{spoken_name(token['name'], lang)}{around[1]}"
+            if token["name"]
+            else {"{{": "{", "}}": "}"}.get(token[0], "")
+        ),
+        named,
+    )
 
 
 def placeholders(text: str) -> list[tuple[str, str, bool]]:

@@ -22,8 +22,8 @@ FACTS: Final = frozenset(
     args_error.underscore args_error.since args_error.until args_error.renamed_to
     args_error.renamed_value args_error.other_engine args_error.plain
     state_fraction_min kv_fraction_min state_slots_needed fraction fraction_floor fraction_lower chunk_half
-    solver.fraction
-    launch_seconds idle_seconds silent_seconds starts_without_ready lines
+    solver.fraction solver.high
+    launch_seconds idle_seconds silent_seconds starts_without_ready container_name lines
     """.split()  # noqa: SIM905 - a table of words
 )
 

@@ -11,7 +11,7 @@ from textual.types import IgnoreReturnCallbackType
 
 from sgdoctor.diagnosis.wording import state_label
 from sgdoctor.report.safe import printable
-from sgdoctor.rules.template import generic
+from sgdoctor.rules.template import spoken
 from sgdoctor.tui.keys import Group, Scope, shown_key
 from sgdoctor.tui.words import tell
 
@@ -102,7 +102,7 @@ def _rules(app: "SgdoctorApp") -> Iterator[Offer]:
     if base is None:
         return
     for rule in base.all():
-        title = tell(lang, "palette.rule", rule=rule.id, title=generic(printable(rule.title.in_language(lang))))
+        title = tell(lang, "palette.rule", rule=rule.id, title=spoken(printable(rule.title.in_language(lang)), lang))
         yield Offer(title.replace("`", ""), rule.name, partial(app.explain_rule, rule.id))
 
 

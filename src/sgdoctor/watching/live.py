@@ -35,6 +35,8 @@ class Live:
     def __init__(self, base: RuleBase, store: LineStore, *, redact: bool = True) -> None:
         self._base = base
         self._redact = redact
+        self.container = ""
+        """Name of the container that writes the log; empty where that is not known."""
         self._store = store
         self._finder = Finder(base)
         self._intake = Intake(self._finder, store)
@@ -127,7 +129,7 @@ class Live:
             summary = earlier[number - 1]
             events = list(fold(self._lines_of(summary), SGLANG.is_data))
             unready = _unready(*earlier[: number - 1])
-            place = Place(number, attempts, summary.first_line, summary.last_line, unready)
+            place = Place(number, attempts, summary.first_line, summary.last_line, unready, self.container)
             kept = self._mark(
                 judge_attempt(events, place, self._base, StoreQuotes(self._store), None, redact=self._redact)
             )
@@ -149,7 +151,8 @@ class Live:
             first = self._newest_first
             part = [event for event in (*events, *open_events) if event.first >= first]
         unready = _unready(*self._over, *self._earlier)
-        place = Place(self.number, self.number, part[0].first if part else self._first_line, last_line, unready)
+        first_line = part[0].first if part else self._first_line
+        place = Place(self.number, self.number, first_line, last_line, unready, self.container)
         self._note_clocks(part)
         quotes = StoreQuotes(self._store, intake)
         return self._mark(judge_attempt(part, place, self._base, quotes, clock, ended=ended, redact=self._redact))
@@ -180,7 +183,7 @@ class Live:
         key = (events[0].first, end)
         known = self._ended.get(key)
         if known is None or known.number != number:
-            place = Place(number, number, events[0].first, end, unready)
+            place = Place(number, number, events[0].first, end, unready, self.container)
             verdict = self._mark(
                 judge_attempt(
                     events, place, self._base, StoreQuotes(self._store, self._intake), None, redact=self._redact

@@ -262,6 +262,8 @@ class Session:
         began = time.monotonic()
         full = not self._dirty or self._link is not Link.FOLLOWING
         number = self._live.number
+        subject = self._feed.subject
+        self._live.container = subject.name if subject.kind == "container" and subject.id else ""
         self._verdict = self._live.judge(
             tail=self._tail, clock=self._clock(began), full=full, ended=self._link is Link.ENDED
         )

@@ -151,7 +151,9 @@ def split_attempts(events: Sequence[Event]) -> list[slice]:
         sign = sign_of(event)
         source = event.line.source
         if sign is not None:
-            if start.excludes(sign, source):
+            # A traceback comes when it is complete, which the end of its start may not wait for.
+            late = start.ended is not None and event.first < events[start.ended].first
+            if not late and start.excludes(sign, source):
                 border = _border(events, start, index)
                 slices.append(slice(start.first, border))
                 start = _Start(border)

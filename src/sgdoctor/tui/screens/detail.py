@@ -8,7 +8,7 @@ from textual.content import Content
 from sgdoctor.diagnosis.model import Diagnosis
 from sgdoctor.messages import say
 from sgdoctor.report.safe import printable
-from sgdoctor.rules.template import generic
+from sgdoctor.rules.template import spoken
 from sgdoctor.tui.bindings import forwarded
 from sgdoctor.tui.drawing import BLANK, MUTED, plain, prose, styled, wrap
 from sgdoctor.tui.panes.diagnosis import SEVERITY_LOOK, fix_lines, quote_lines
@@ -95,12 +95,12 @@ def detail_lines(diagnosis: Diagnosis, view: View, width: int) -> list[Content]:
         lines.append(styled(tell(lang, "detail.consequences"), "bold underline"))
         for consequence in diagnosis.consequences:
             place = f"{consequence.rule} · {say(lang, 'report.line', line=consequence.line)} · "
-            title = generic(printable(consequence.title.in_language(lang)))
+            title = spoken(printable(consequence.title.in_language(lang)), lang)
             lines += wrap(prose(title), width, first=styled(f"  ↳ {place}", MUTED), indent=4)
         lines.append(BLANK)
     if diagnosis.rule.not_this is not None:
         lines += section("report.not_this", lang)
-        text = generic(printable(diagnosis.rule.not_this.in_language(lang)))
+        text = spoken(printable(diagnosis.rule.not_this.in_language(lang)), lang)
         lines += [*wrap(prose(text), width, first=Content("  ")), BLANK]
     if diagnosis.rule.references:
         lines += section("report.references", lang)

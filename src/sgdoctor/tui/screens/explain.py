@@ -10,7 +10,7 @@ from sgdoctor.messages import say
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
 from sgdoctor.rules.model import Rule
-from sgdoctor.rules.template import generic
+from sgdoctor.rules.template import spoken
 from sgdoctor.texts import Text
 from sgdoctor.tui.bindings import forwarded
 from sgdoctor.tui.drawing import BLANK, CODE, MUTED, plain, prose, styled, wrap
@@ -44,7 +44,7 @@ def rule_lines(rule: Rule, lang: str, width: int) -> list[Content]:
     """The page of a rule."""
 
     def words(text: Text) -> str:
-        return generic(printable(text.in_language(lang)))
+        return spoken(printable(text.in_language(lang)), lang)
 
     symbol, colour = SEVERITY_LOOK[rule.severity]
     severity = say(lang, f"severity.{rule.severity.value}")
@@ -70,15 +70,15 @@ def rule_lines(rule: Rule, lang: str, width: int) -> list[Content]:
         )
         lines += wrap(head, width, first=styled(f"  {number}. "))
         for change in fix.changes:
-            text = generic(printable(change_text(change, lang, quote=False)))
+            text = spoken(printable(change_text(change, lang, quote=False)), lang)
             lines += wrap(styled(text, f"bold {CODE}"), width, first=Content("       "))
         if fix.versions:
             versions = ", ".join(f"{package}{version}" for package, version in fix.versions.items())
             lines += wrap(plain(say(lang, "explain.versions", versions=versions), MUTED), width, first=Content("     "))
         if effect := words(fix.effect):
             lines += wrap(prose(say(lang, "report.cost", text=effect), MUTED), width, first=Content("     "))
-    if rule.fixed_releases:
-        lines += wrap(plain(say(lang, "report.fixed_in", versions=rule.fixed_releases)), width, first=Content("  "))
+    if releases := rule.fixed_releases(lang):
+        lines += wrap(plain(say(lang, "report.fixed_in", versions=releases)), width, first=Content("  "))
     if rule.not_this is not None:
         lines += [BLANK, *section("report.not_this", lang)]
         lines += wrap(prose(words(rule.not_this)), width, first=Content("  "))

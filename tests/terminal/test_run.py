@@ -74,6 +74,28 @@ def test_a_failure_leads_to_the_plan_and_the_next_start(screen: Screen) -> None:
     assert 0 == screen.ended()
 
 
+def test_it_heals_in_the_app_without_a_key(screen: Screen) -> None:
+    screen.run(f"sgdoctor run --tui --heal --name sgl -- {' '.join(SERVER)} --port {free_port()}")
+
+    screen.until("✔ READY")
+    screen.press("q")
+
+    screen.until("The next start, with --mem-fraction-static 0.92", "sgl: stopped by you; it served for")
+    assert 0 == screen.ended()
+
+
+def test_the_language_that_is_asked_for_counts_more_than_the_remembered_one(screen: Screen, tmp_path: Path) -> None:
+    (tmp_path / "sgdoctor").mkdir()
+    (tmp_path / "sgdoctor" / "watch.json").write_text('{"language": "zh"}')
+    screen.run(f"sgdoctor run --lang en --tui --name sgl -- {' '.join(FITS)} --port {free_port()}")
+
+    screen.until("✔ READY")
+    screen.press("q")
+
+    screen.until("sgl: stopped by you; it served for")
+    assert 0 == screen.ended()
+
+
 def test_crash_plan_new_start_and_back_in_the_app(screen: Screen, tmp_path: Path) -> None:
     port = free_port()
     screen.run(f"sgdoctor run --tui --name sgl -- {' '.join(SERVER)} --port {port}")

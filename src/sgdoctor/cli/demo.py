@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
 
 def _run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.main import complain
-    from sgdoctor.cli.watch import app_module
+    from sgdoctor.cli.watch import app_module, asked_language
     from sgdoctor.demo.recording import replay
     from sgdoctor.rules.base import load_rule_base
     from sgdoctor.watching.session import Session
@@ -58,7 +58,7 @@ def _run(arguments: argparse.Namespace, lang: str) -> int:
 
     options = importlib.import_module("sgdoctor.tui.ports").Options(
         lang=lang,
-        config=replace(load_config().in_language(getattr(arguments, "lang", "")), gpu_rate=_GPU_RATE),
+        config=replace(load_config().in_language(asked_language(arguments)), gpu_rate=_GPU_RATE),
         base=base,
         doctor=LogDoctor(base, session.snapshot, recorded=True),
     )

@@ -22,14 +22,24 @@ if TYPE_CHECKING:
 _LOOK_EVERY: Final = 0.1
 
 
-def follow_in_app(owner: Owner, base: "RuleBase", lang: str, *, redact: bool) -> None:
+def follow_in_app(
+    owner: Owner, base: "RuleBase", lang: str, *, redact: bool, asked: str = "", goes_on: bool = False
+) -> None:
     """Returns once the server has ended: the user who leaves the app stops it.
+
+    Args:
+        owner: of the server.
+        base: the rules.
+        lang: ``en`` or ``zh``, where neither the settings nor the app know better.
+        redact: whether secrets are hidden.
+        asked: the language that an option names, which counts more than those; empty without it.
+        goes_on: whether a start that has failed is followed by the next one, without anybody being asked.
 
     Raises:
         Exception: what went wrong in the app, or with the session.
     """
     app = importlib.import_module("sgdoctor.tui.app")
-    config = load_config()
+    config = load_config().in_language(asked)
     options = importlib.import_module("sgdoctor.tui.ports").Options(
         lang=lang,
         config=config,
@@ -40,6 +50,7 @@ def follow_in_app(owner: Owner, base: "RuleBase", lang: str, *, redact: bool) ->
         reports=config.reports,
         remember=save_remembered,
         doctor=ProcessDoctor(owner, redact=redact),
+        over=(lambda: owner.server.current.failed) if goes_on else None,
     )
     session = owner.session
     shown = Shown(session)

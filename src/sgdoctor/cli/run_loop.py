@@ -21,6 +21,7 @@ from sgdoctor.cli.run_plan import ProcessPlans
 from sgdoctor.cli.run_report import ProcessReport
 from sgdoctor.cli.run_server import Running, Server
 from sgdoctor.cli.run_texts import sentence, words
+from sgdoctor.cli.watch import asked_language
 from sgdoctor.cli.watch_plain import watch_plain
 from sgdoctor.containers.spool import state_dir
 from sgdoctor.diagnosis.model import State, Verdict
@@ -138,7 +139,8 @@ class Runs:
                 from sgdoctor.cli.run_owner import Owner
 
                 owner = Owner(self._server, self._base, self._limits, self._ready_wishes, redact=redact)
-                follow_in_app(owner, self._base, self._lang, redact=redact)
+                asked = asked_language(self._arguments)
+                follow_in_app(owner, self._base, self._lang, redact=redact, asked=asked, goes_on=not self._asks)
                 return owner.session.judged()
             session = Session(first.feed, self._base, History(state_dir() / "starts.jsonl"), redact=redact)
             watch_plain(session, self._lang, redact=redact, attendant=first.keeper)

@@ -166,7 +166,7 @@ def _choose(endpoint: "Endpoint", arguments: argparse.Namespace, lang: str, *, a
     if len(running) < 2:
         return (running or found)[0].name
     if asks and sys.stdin.isatty():
-        return _ask(found, _asked(arguments), lang)
+        return _ask(found, asked_language(arguments), lang)
     names = ", ".join(entry.name for entry in running)
     raise UserError(
         f"Several containers run SGLang: {names}. Name one: sgdoctor watch {running[0].name}",
@@ -174,7 +174,7 @@ def _choose(endpoint: "Endpoint", arguments: argparse.Namespace, lang: str, *, a
     )
 
 
-def _asked(arguments: argparse.Namespace) -> str:
+def asked_language(arguments: argparse.Namespace) -> str:
     """The language that ``--lang`` names; empty without it."""
     return str(getattr(arguments, "lang", ""))
 
@@ -233,7 +233,7 @@ def _open(
     from sgdoctor.watching.activity import Attentive
     from sgdoctor.watching.cards import cards_of
 
-    config = load_config().in_language(_asked(arguments))
+    config = load_config().in_language(asked_language(arguments))
     chosen: list[str] = []
     redact = not arguments.no_redact
     session = _session(feed, base, redact=redact)

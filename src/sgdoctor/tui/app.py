@@ -34,6 +34,7 @@ from sgdoctor.watching.model import Link, Snapshot
 _PAINT_SECONDS: Final = 1 / 30
 _ANSWER_SECONDS: Final = 0.06
 _TIDY_SECONDS: Final = 0.2
+_OVER_SECONDS: Final = 0.25
 """How long it takes to answer a key."""
 _SETTLED_SECONDS: Final = 1.0
 _AT_WORK: Final = 10
@@ -136,6 +137,8 @@ class SgdoctorApp(Curing):
         self.session.start(self.take_snapshot, self.take_failure)
         if self._sampler is not None:
             self._sampler.start()
+        if self.options.over is not None:
+            self.set_interval(_OVER_SECONDS, self._leave_when_over)
 
     def on_unmount(self) -> None:
         """Leave no thread at work, and remember how the app was left."""
@@ -240,6 +243,10 @@ class SgdoctorApp(Curing):
             for screen in self.screen_stack:
                 if isinstance(screen, Dialog):
                     screen.show(view)
+
+    def _leave_when_over(self) -> None:
+        if self.options.over is not None and not self.is_busy and self.options.over():
+            self.leave_now()
 
     def _leave_when_decided(self) -> None:
         snapshot = self.view.snapshot

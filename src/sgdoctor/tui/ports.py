@@ -73,6 +73,7 @@ class Options:
         switch: called with the one that the user chose, before the app is left.
         doctor: knows the launch, and can act on the server; None where nobody can.
         read_only: whether nothing may be acted on.
+        over: whether there is nothing left to be shown: then the app is left; asked some times a second.
     """
 
     lang: str = "en"
@@ -90,3 +91,4 @@ class Options:
     switch: Callable[[str], None] = lambda _: None
     doctor: Doctor | None = None
     read_only: bool = False
+    over: Callable[[], bool] | None = None

@@ -9,7 +9,7 @@ from sgdoctor.cli.heal_texts import words
 from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.diagnosis.wording import duration
 from sgdoctor.redaction import Redactor
-from sgdoctor.relaunch.heal.model import End, Healing, Result, Try
+from sgdoctor.relaunch.heal.model import End, Healing, Relaunch, Result, Try
 from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
@@ -120,6 +120,24 @@ class Report(NamedTuple):
 
     def _words(self, key: str, **values: object) -> str:
         return words(self.lang, key, **values)
+
+
+def move_line(move: Relaunch, number: int, tries: int, lang: str) -> str:
+    """The relaunch that is about to be made, in a line.
+
+    Args:
+        move: which.
+        number: of it, from 1.
+        tries: at most.
+        lang: ``en`` or ``zh``.
+    """
+    return words(lang, "try", number=number, tries=tries, changes=changes_line(move, lang))
+
+
+def changes_line(move: Relaunch, lang: str) -> str:
+    """What a relaunch changes, in a line."""
+    changes = ", ".join(change_text(change, lang) for change in move.changes)
+    return changes if move.bisected is None else f"{changes} ({words(lang, 'bisected')})"
 
 
 def print_report(canvas: Canvas, report: Report) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 
 from rich.text import Text as Styled
 
+from sgdoctor.cli.heal_report import move_line
 from sgdoctor.cli.heal_texts import words
 from sgdoctor.cli.relaunch_proposal import Proposal
 from sgdoctor.cli.relaunch_run import agreed
@@ -19,7 +20,6 @@ from sgdoctor.relaunch.heal.model import Move, Relaunch
 from sgdoctor.report.canvas import Canvas, console_for
 from sgdoctor.report.plan_redact import plan_redactor
 from sgdoctor.report.safe import printable
-from sgdoctor.report.wording import change_text
 from sgdoctor.texts import Text
 
 
@@ -73,10 +73,7 @@ class Screen:
         if not isinstance(move, Relaunch):
             return
         self._tries += 1
-        changes = ", ".join(change_text(change, self.lang) for change in move.changes)
-        if move.bisected is not None:
-            changes = f"{changes} ({words(self.lang, 'bisected')})"
-        line = self._words("try", number=self._tries, tries=self._arguments.max_attempts, changes=changes)
+        line = self._safe(move_line(move, self._tries, self._arguments.max_attempts, self.lang))
         # A closed terminal is no reason to leave a server down.
         with suppress(OSError):
             self.canvas.line(Styled(line, style="bold"))

@@ -5,7 +5,7 @@ from typing import NoReturn
 
 from sgdoctor.cli.fix_files import remove_files, write_files
 from sgdoctor.cli.run_errands import Trip, Wanted
-from sgdoctor.cli.run_heal import Healing
+from sgdoctor.cli.run_heal import HealErrand
 from sgdoctor.cli.run_owner import Owner
 from sgdoctor.cli.run_server import Running
 from sgdoctor.cli.run_texts import both, sentence
@@ -17,9 +17,10 @@ from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Answer
 from sgdoctor.launch.amended import merged
 from sgdoctor.launch.render import unified_diff
+from sgdoctor.redaction import Redactor
 from sgdoctor.report.plan_redact import plan_redactor
 from sgdoctor.texts import Text
-from sgdoctor.tui.doctor import Choice, Draft, Errand, Report
+from sgdoctor.tui.doctor import Choice, Draft, Errand, Kind, Report
 
 
 class ProcessDoctor:
@@ -97,17 +98,30 @@ class ProcessDoctor:
         assert self._basis is not None
         changes = merged(self._basis[0].changes, answer.plan.changes, answer.flags)
         trip = Trip(owner, Wanted(changes, answer.plan))
-        return Errand(
+        return self._errand(
             "relaunch",
-            draft.container,
             both("ask.relaunch", name=draft.container, pid=self._id),
-            trip.act,
-            trip.stop,
-            id=self._id,
+            trip,
             lines=(*draft.notes, self._way_back()),
             diff=answer.plan.diff,
-            stops=owner.serves,
             hide=draft.hide,
+        )
+
+    def _errand(
+        self, kind: Kind, heading: Text, part: Trip | HealErrand, *, lines: tuple[Text, ...], diff: str, hide: Redactor
+    ) -> Errand:
+        owner = self._owner
+        return Errand(
+            kind,
+            self.container,
+            heading,
+            part.act,
+            part.stop,
+            id=self._id,
+            lines=lines,
+            diff=diff,
+            stops=owner.serves,
+            hide=hide,
             way_back=self._undone(),
             leave=owner.leave,
         )
@@ -132,19 +146,13 @@ class ProcessDoctor:
             lines.append(both("rollback.failed", title=Text(sentence(title, "en"), sentence(title, "zh"))))
         lines.append(self._way_back() if waits else both("way_back.none"))
         now, then = plans.text(owner.held.changes), plans.text(back_to.changes)
-        return Errand(
+        return self._errand(
             "rollback",
-            self.container,
             both("ask.rollback", name=self.container, pid=self._id, number=back_to.number),
-            trip.act,
-            trip.stop,
-            id=self._id,
+            trip,
             lines=tuple(lines),
             diff=unified_diff(f"{now}\n", f"{then}\n", "launch"),
-            stops=owner.serves,
             hide=plan_redactor(answer, redact=self._redact),
-            way_back=self._undone(),
-            leave=owner.leave,
         )
 
     def _earlier(self) -> Running:
@@ -166,14 +174,10 @@ class ProcessDoctor:
         if draft.refused is not None:
             raise error_of(draft.refused)
         owner = self._owner
-        errand = Healing(owner, redact=self._redact)
-        return Errand(
+        return self._errand(
             "heal",
-            draft.container,
             both("ask.heal", name=draft.container, pid=self._id),
-            errand.act,
-            errand.stop,
-            id=self._id,
+            HealErrand(owner, redact=self._redact),
             lines=(
                 told("heal.how", tries=owner.limits.tries),
                 both("heal.unsafe") if owner.limits.unsafe else told("heal.safe"),
@@ -181,10 +185,7 @@ class ProcessDoctor:
                 self._way_back(),
             ),
             diff=draft.answer.plan.diff,
-            stops=owner.serves,
             hide=draft.hide,
-            way_back=self._undone(),
-            leave=owner.leave,
         )
 
     def resume(self) -> Errand:

@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
-
 from sgdoctor.cli.fix_files import write_files
-from sgdoctor.cli.heal_report import print_report
+from sgdoctor.cli.heal_ended import GOOD, ended_with
+from sgdoctor.cli.heal_report import move_line
 from sgdoctor.cli.heal_texts import words as heal_words
 from sgdoctor.cli.run_errands import LEFT
 from sgdoctor.cli.run_owner import LeftError, Owner
@@ -24,12 +23,9 @@ from sgdoctor.fixes.model import Step as FixStep
 from sgdoctor.redaction import Redactor, redactor, unredacted
 from sgdoctor.relaunch.heal import texts
 from sgdoctor.relaunch.heal.loop import heal
-from sgdoctor.relaunch.heal.model import End, Move, Relaunch, Result, Stop, Try
-from sgdoctor.relaunch.heal.model import Healing as Healed
+from sgdoctor.relaunch.heal.model import End, Healing, Move, Relaunch, Result, Stop, Try
 from sgdoctor.relaunch.model import Step
-from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.plan_redact import plan_redactor
-from sgdoctor.report.wording import change_text
 from sgdoctor.texts import Text
 from sgdoctor.tui.doctor import Ended, Told
 from sgdoctor.verify.calls import Calls
@@ -37,11 +33,10 @@ from sgdoctor.verify.launched import server_of
 from sgdoctor.verify.model import Verification
 from sgdoctor.verify.probes import verify
 
-_GOOD: Final = frozenset({End.VERIFIED, End.SERVES})
 _OWN: Final = {End.IDLE: "heal.idle", End.STOPPED: "heal.stopped"}
 
 
-class Healing:
+class HealErrand:
     """One errand of healing; see ``Ward``.
 
     Args:
@@ -75,12 +70,7 @@ class Healing:
         except LeftError:
             return LEFT
         english, chinese = (self._report(healing, restored, lang) for lang in ("en", "zh"))
-
-        def report(console: Console, lang: str) -> None:
-            print_report(Canvas(console, lang), chinese if lang == "zh" else english)
-
-        done = healing.stop.end in _GOOD
-        return Ended(done=done, text=Text(english.closing, chinese.closing), report=report)
+        return ended_with(english, chinese)
 
     # ------------------------------------------------------------ the ward
 
@@ -188,10 +178,10 @@ class Healing:
 
     # ------------------------------------------------------------ the end
 
-    def _restored(self, healing: Healed, found: Running) -> Text | None:
+    def _restored(self, healing: Healing, found: Running) -> Text | None:
         """The launch that served before, started again where no other one serves; what came of that."""
         owner = self._owner
-        if healing.stop.end in _GOOD or owner.server.current is found:
+        if healing.stop.end in GOOD or owner.server.current is found:
             return None
         try:
             owner.end(self._tell)
@@ -204,7 +194,7 @@ class Healing:
             return both("heal.restored")
         return both("heal.not_restored", why=Text(sentence(why, "en"), sentence(why, "zh")))
 
-    def _report(self, healing: Healed, restored: Text | None, lang: str) -> ProcessReport:
+    def _report(self, healing: Healing, restored: Text | None, lang: str) -> ProcessReport:
         stop, count = healing.stop, healing.relaunches
         why = Text(sentence(stop.why, "en"), sentence(stop.why, "zh"))
         after = both("after.1" if count == 1 else "after.n", count=count).in_language(lang) if count else ""
@@ -222,14 +212,7 @@ class Healing:
         if isinstance(move, Stop):
             return
         self._count += 1
-
-        def text(lang: str) -> str:
-            changes = ", ".join(change_text(change, lang) for change in move.changes)
-            if move.bisected is not None:
-                changes = f"{changes} ({heal_words(lang, 'bisected')})"
-            return heal_words(lang, "try", number=self._count, tries=self._owner.limits.tries, changes=changes)
-
-        self._say(text)
+        self._say(lambda lang: move_line(move, self._count, self._owner.limits.tries, lang))
 
     def _say(self, text: Callable[[str], str]) -> None:
         self._tell(Text(self._hide(text("en")), self._hide(text("zh"))))

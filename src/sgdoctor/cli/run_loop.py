@@ -15,7 +15,7 @@ from rich.text import Text as Styled
 
 from sgdoctor.cli.diagnose import EXIT_FAILED, EXIT_FINE, EXIT_UNDETERMINED
 from sgdoctor.cli.fix_files import remove_files
-from sgdoctor.cli.heal_report import print_report
+from sgdoctor.cli.heal_report import changes_line, print_report
 from sgdoctor.cli.run_keeper import Wishes
 from sgdoctor.cli.run_plan import ProcessPlans
 from sgdoctor.cli.run_report import ProcessReport
@@ -38,7 +38,6 @@ from sgdoctor.report.canvas import Canvas, console_for
 from sgdoctor.report.plan_redact import plan_redactor
 from sgdoctor.report.plan_text import print_changes, print_plan
 from sgdoctor.report.safe import printable
-from sgdoctor.report.wording import change_text
 from sgdoctor.verify.launched import server_of
 from sgdoctor.verify.model import Verification
 from sgdoctor.watching.history import History
@@ -206,11 +205,7 @@ class Runs:
         if isinstance(move, Stop):
             return move
         self._canvas.blank()
-        told = ", ".join(change_text(change, self._lang) for change in move.changes)
-        if move.bisected is not None:
-            between = words(self._lang, "bisected")
-            told += f" ({between})"
-        self._line(words(self._lang, "next", changes=told))
+        self._line(words(self._lang, "next", changes=changes_line(move, self._lang)))
         if not self._asks:
             return move
         if not (sys.stdin.isatty() and sys.stderr.isatty()):

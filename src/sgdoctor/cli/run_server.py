@@ -10,7 +10,7 @@ from sgdoctor.cli.run_keeper import Keeper, Wishes
 from sgdoctor.cli.run_plan import ProcessPlans
 from sgdoctor.cli.run_texts import both
 from sgdoctor.containers.spool import bytes_of, spooled
-from sgdoctor.diagnosis.model import State, Verdict
+from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.diagnosis.pipeline import diagnose_bytes
 from sgdoctor.diagnosis.wording import summary_of
 from sgdoctor.engines.base import PhaseName
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from sgdoctor.rules.base import RuleBase
 
 _LATE: Final = frozenset({PhaseName.SERVING, PhaseName.SHUTDOWN})
-_SERVES: Final = frozenset({State.HEALTHY, State.DEGRADED})
 
 
 class Running:
@@ -78,7 +77,7 @@ class Running:
         keeper, verdict = self.keeper, self.verdict
         if verdict is None or keeper.asked or keeper.failed is False:
             return False
-        return keeper.reason is not None or not self.served or verdict.state not in _SERVES
+        return keeper.reason is not None or not self.served or not verdict.state.works
 
     def finish(self, judge: Callable[[], Verdict | None]) -> None:
         """Let it end if it runs, and write how it went; once.

@@ -78,7 +78,6 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "ends.faulty": ("It serves, and what it answers is wrong; it is stopped.", "能提供服务但回答有误，正在停止。"),
     "asking": ("Its answers are asked for.", "正在检查它的回答。"),
     "next": ("The next start, with {changes}", "下一次启动，改动：{changes}"),
-    "bisected": ("between what was too low and what was too high", "取过低值与过高值的中间"),
     "ask": ("Start it again like this? [y/N] ", "这样再次启动吗？[y/N] "),
     "ask.unsafe": (
         "This can make answers worse: {what} Start it again like this? [y/N] ",

@@ -15,7 +15,7 @@ from sgdoctor.cli.relaunch_proposal import Proposal, expected_start, lost_paths,
 from sgdoctor.cli.relaunch_sheet import not_carried, start_words
 from sgdoctor.cli.relaunch_texts import words
 from sgdoctor.cli.watch_errands import Relaunching, Resuming, Returning
-from sgdoctor.cli.watch_heal import Healing
+from sgdoctor.cli.watch_heal import HealErrand
 from sgdoctor.cli.watch_log_doctor import checked, error_of, planned
 from sgdoctor.cli.watch_texts import told
 from sgdoctor.containers.client import Client
@@ -267,8 +267,8 @@ class ContainerDoctor:
         draft = self.draft()
         if draft.refused is not None:
             raise error_of(draft.refused)
-        errand = Healing(self._endpoint, self._base, draft.container, redact=self._redact)
-        tries = Healing.tries
+        errand = HealErrand(self._endpoint, self._base, draft.container, redact=self._redact)
+        tries = HealErrand.tries
         return Errand(
             "heal",
             draft.container,

@@ -4,10 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from rich.console import Console
-
-from sgdoctor.cli.heal_report import Report as HealReport
-from sgdoctor.cli.heal_report import print_report
+from sgdoctor.cli.heal_ended import ended_with
+from sgdoctor.cli.heal_report import Report, move_line
 from sgdoctor.cli.heal_texts import words
 from sgdoctor.cli.heal_ward import ContainerWard
 from sgdoctor.cli.relaunch_proposal import Proposal
@@ -17,12 +15,10 @@ from sgdoctor.containers.spool import state_dir
 from sgdoctor.fixes.model import Step
 from sgdoctor.redaction import Redactor, redactor, unredacted
 from sgdoctor.relaunch.heal.loop import heal
-from sgdoctor.relaunch.heal.model import End, Limits, Move, Relaunch
+from sgdoctor.relaunch.heal.model import Limits, Move, Relaunch
 from sgdoctor.relaunch.model import Watcher
 from sgdoctor.relaunch.verified import VerifiedReadiness
-from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.plan_redact import plan_redactor
-from sgdoctor.report.wording import change_text
 from sgdoctor.texts import Text
 from sgdoctor.tui.doctor import Ended, Told
 from sgdoctor.watching.history import History
@@ -30,10 +26,8 @@ from sgdoctor.watching.history import History
 if TYPE_CHECKING:
     from sgdoctor.rules.base import RuleBase
 
-_GOOD: Final = frozenset({End.VERIFIED, End.SERVES})
 
-
-class Healing:
+class HealErrand:
     """One errand of healing.
 
     Args:
@@ -65,13 +59,9 @@ class Healing:
         ):
             healing = heal(ward, Limits(self.tries), told=screen.told)
         english, chinese = (
-            HealReport(self._container, healing, verify=True, lang=lang, hide=screen.hide) for lang in ("en", "zh")
+            Report(self._container, healing, verify=True, lang=lang, hide=screen.hide) for lang in ("en", "zh")
         )
-
-        def report(console: Console, lang: str) -> None:
-            print_report(Canvas(console, lang), chinese if lang == "zh" else english)
-
-        return Ended(done=healing.stop.end in _GOOD, text=Text(english.closing, chinese.closing), report=report)
+        return ended_with(english, chinese)
 
 
 class _Window:
@@ -105,14 +95,7 @@ class _Window:
         if not isinstance(move, Relaunch):
             return
         self._count += 1
-
-        def text(lang: str) -> str:
-            changes = ", ".join(change_text(change, lang) for change in move.changes)
-            if move.bisected is not None:
-                changes = f"{changes} ({words(lang, 'bisected')})"
-            return words(lang, "try", number=self._count, tries=Healing.tries, changes=changes)
-
-        self._tell(text)
+        self._tell(lambda lang: move_line(move, self._count, HealErrand.tries, lang))
 
     @contextmanager
     def steps(self) -> Iterator[Watcher]:

@@ -20,6 +20,11 @@ class State(StrEnum):
     STALLED = "stalled"
     UNDETERMINED = "undetermined"
 
+    @property
+    def works(self) -> bool:
+        """Whether a server does its work, if with something wrong."""
+        return self in (State.HEALTHY, State.DEGRADED)
+
 
 class Evidence(NamedTuple):
     """A line that a statement rests on.

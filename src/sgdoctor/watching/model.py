@@ -151,8 +151,7 @@ class Snapshot(NamedTuple):
     def serves(self) -> bool:
         """Whether the server of this start answers requests and was not asked to stop."""
         names = {phase.name for phase in self.verdict.phases}
-        able = self.verdict.state in (State.HEALTHY, State.DEGRADED)
-        return able and PhaseName.SERVING in names and PhaseName.SHUTDOWN not in names
+        return self.verdict.state.works and PhaseName.SERVING in names and PhaseName.SHUTDOWN not in names
 
 
 class LineKind(IntEnum):

@@ -360,7 +360,7 @@ class Session:
 
     def _uptime(self, verdict: Verdict, stages: tuple[Stage, ...], now: Now) -> float | None:
         serving = any(stage.name is PhaseName.SERVING and stage.state.value == "running" for stage in stages)
-        if not serving or verdict.state not in (State.HEALTHY, State.DEGRADED):
+        if not serving or not verdict.state.works:
             return None
         return now.elapsed
 

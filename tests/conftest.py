@@ -31,12 +31,18 @@ def heard_interrupts() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With `-n`, the tests of the Docker daemon stay together; None is the usual way."""
+    """With `-n`, the tests of the Docker daemon go to few workers; None is the usual way."""
     if config.getvalue("dist") != "load":
         return None
-    from tests.docker.scheduling import OneWorkerForDocker
+    from tests.docker.scheduling import FewWorkersForDocker
 
-    return OneWorkerForDocker(config, log)
+    return FewWorkersForDocker(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """With `-n auto`: half of the tests' time is waiting, for a daemon or for a screen."""
+    return 2 * (os.cpu_count() or 1)
 
 
 @pytest.fixture

@@ -1,12 +1,8 @@
-"""Tests against real engines: one private Docker daemon and one podman service for the whole run, each started by the
-first test that asks.
-
-With `-n`, one worker runs all tests of this folder (see scheduling.py). With another `--dist` mode than the usual one a
-lock makes the workers take turns.
+"""Tests against real engines: a private Docker daemon and a podman service for each worker of the run, each started by
+the first test that asks. Which worker runs what is said in scheduling.py.
 """
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Iterator
 from typing import NoReturn
@@ -22,31 +18,30 @@ from tests.standin.image import IMAGE, build_standin
 
 
 @pytest.fixture(scope="session")
-def docker_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateDockerd]:
+def docker_host() -> Iterator[PrivateDockerd]:
     """The private daemon: `docker_host.url` is the value for DOCKER_HOST.
 
     Skips where no daemon can be started, and fails there when `CI=true`: a green run must have run these tests.
     """
-    with _turn(tmp_path_factory):
-        try:
-            host = PrivateDockerd()
-        except CannotStartError as error:
-            _give_up(error)
-        try:
-            host.start()
-            yield host
-        except CannotStartError as error:
-            _give_up(error)
-        finally:
-            host.close()
+    try:
+        host = PrivateDockerd()
+    except CannotStartError as error:
+        _give_up(error)
+    try:
+        host.start()
+        yield host
+    except CannotStartError as error:
+        _give_up(error)
+    finally:
+        host.close()
 
 
 @pytest.fixture
 def docker_client(docker_host: PrivateDockerd) -> Iterator[docker.DockerClient]:
-    """A docker-py client of the private daemon; containers of the test are removed after it."""
+    """A docker-py client of the private daemon; what the test leaves is removed after it."""
     with contextlib.closing(docker_host.client()) as client:
         yield client
-    docker_host.remove_containers()
+    docker_host.clear()
 
 
 @pytest.fixture(scope="session")
@@ -78,18 +73,6 @@ def podman_host() -> Iterator[PrivatePodman]:
         _give_up(error)
     finally:
         host.close()
-
-
-@contextlib.contextmanager
-def _turn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Wait for the daemon of another worker of this run to be gone."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        yield
-        return
-    # The parent of a worker's folder belongs to the run.
-    with (tmp_path_factory.getbasetemp().parent / "dockerd.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _give_up(error: CannotStartError) -> NoReturn:

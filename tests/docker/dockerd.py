@@ -106,7 +106,7 @@ class PrivateDockerd(Engine):
         """Remove the containers, end the daemon and the namespaces, delete the folder."""
         if self._answers():
             # Before the stop: a container that ignores SIGTERM would hold it up for ten seconds.
-            self.remove_containers()
+            self.clear()
         self._end(signal.SIGTERM)
         self._kill_left_overs(Path(f"/proc/{self.pid}/ns/mnt").stat().st_ino, self.pid)
         self._holder.kill()

@@ -44,12 +44,15 @@ class Engine:
         """A new docker-py client; the caller closes it."""
         return docker.DockerClient(base_url=self.url, timeout=timeout)
 
-    def remove_containers(self) -> None:
-        """Remove every container, running or not, with its anonymous volumes."""
+    def clear(self) -> None:
+        """Remove every container, running or not, and every volume."""
         with contextlib.closing(self.client()) as client:
             for container in client.containers.list(all=True, ignore_removed=True):
                 with contextlib.suppress(docker.errors.NotFound):
                     container.remove(force=True, v=True)
+            for volume in client.volumes.list():
+                with contextlib.suppress(docker.errors.NotFound):
+                    volume.remove(force=True)
 
     def _wait_for_answer(self) -> None:
         limit = time.monotonic() + START_LIMIT_S

@@ -76,7 +76,7 @@ class PrivatePodman(Engine):
         """Remove the containers, end the service, delete the folder."""
         if self._process is not None:
             if self._answers():
-                self.remove_containers()
+                self.clear()
             mounts = Path(f"/proc/{self._process.pid}/ns/mnt")
             inode = mounts.stat().st_ino if mounts.exists() else 0
             self._process.send_signal(signal.SIGTERM)

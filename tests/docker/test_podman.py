@@ -39,7 +39,7 @@ def create(podman_host: PrivatePodman) -> Iterator[Create]:
             return client.containers.create(BUSYBOX, ["sh", "-c", script], name=name, **options)
 
         yield make
-    podman_host.remove_containers()
+    podman_host.clear()
 
 
 @pytest.fixture

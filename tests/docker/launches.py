@@ -333,7 +333,7 @@ def _capture(names: Sequence[str]) -> None:
                 container, image = inspected(client, name)
                 images["rich" if name == "rich" else "sglang"] = image
                 _write(CAPTURED / f"{name}.json", container, host)
-                host.remove_containers()
+                host.clear()
             for name, text in COMPOSE_FILES.items():
                 if not COMPOSE or (names and name not in names):
                     continue
@@ -343,7 +343,7 @@ def _capture(names: Sequence[str]) -> None:
                 shell(host, f"{COMPOSE} -f {file} up --no-start --quiet-pull")
                 container, images["sglang"] = inspected(client, name)
                 _write(CAPTURED / f"{name}.json", container, host)
-                host.remove_containers()
+                host.clear()
         for name, image in images.items():
             _write(CAPTURED / "images" / f"{name}.json", image, host)
     finally:

@@ -46,7 +46,7 @@ def here(docker_host: PrivateDockerd, docker_client: docker.DockerClient, tmp_pa
 def there(second_host: PrivateDockerd, tmp_path: Path) -> Iterator[Stage]:
     with closing(second_host.client()) as client:
         yield Stage(second_host, client, tmp_path / "sgdoctor")
-    second_host.remove_containers()
+    second_host.clear()
 
 
 def run(stage: Stage, *arguments: str) -> subprocess.CompletedProcess[str]:

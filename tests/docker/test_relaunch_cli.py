@@ -163,13 +163,25 @@ def test_others_that_are_bound_to_the_old_container_are_named(bench: Bench) -> N
     ] == data["not_carried"][-2:]
 
 
-def test_no_name_is_nobodys(bench: Bench) -> None:
+@pytest.mark.parametrize("name", ["", "..", "../images/x"])
+def test_no_name_is_nobodys(bench: Bench, name: str) -> None:
     bench.serve()
 
-    done = bench.run("relaunch", "", "--set", BETTER, "--dry-run")
+    for done in (bench.run("relaunch", name, "--set", BETTER, "--dry-run"), bench.run("rollback", name, "--yes")):
+        assert (2, "") == (done.returncode, done.stdout)
+        assert "Containers: sgl" in done.stderr
 
-    assert (2, "") == (done.returncode, done.stdout)
-    assert "Containers: sgl" in done.stderr
+
+def test_name_that_is_too_long_for_a_file(bench: Bench) -> None:
+    bench.serve()
+    name = "n" * 250
+    bench.client.containers.get(NAME).rename(name)
+    done, back = bench.run("relaunch", name, "--set", BETTER, "--yes"), bench.run("rollback", name, "--yes")
+    forgotten, none = bench.run("forget", name, "--yes"), bench.run("forget", "n" * 5000, "--yes")
+
+    assert [(0, ""), (0, ""), (0, "")] == [(one.returncode, one.stderr) for one in (done, back, forgotten)]
+    assert {name: "running"} == bench.containers
+    assert (0, "") == (none.returncode, none.stderr)
 
 
 @pytest.mark.parametrize(

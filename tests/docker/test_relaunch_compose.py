@@ -19,6 +19,7 @@ from sgdoctor.relaunch.launches import history
 from sgdoctor.relaunch.model import Ending, Outcome, Progress, Step, StepState
 from sgdoctor.relaunch.readiness import EngineReadiness
 from sgdoctor.relaunch.recovery import resume, rollback
+from sgdoctor.relaunch.returning import go_back, plan_return
 from sgdoctor.rules.base import load_rule_base
 from tests.composes import first, modern, needed, path_with_tools
 from tests.docker import launches
@@ -63,7 +64,7 @@ def project(
     words = words_of(generation)
     monkeypatch.setenv("PATH", path_with_tools())
     yield Project(docker_host.url, words, tmp_path / "shop", tmp_path / "state", server_image)
-    docker_host.remove_containers()
+    docker_host.clear()
     docker_client.networks.prune()
     docker_client.volumes.prune()
 
@@ -87,7 +88,7 @@ def standing(
     folder = kept_folder / generation
     project = Project(docker_host.url, words_of(generation), folder, kept_folder / "state", server_image)
     if not project.file.exists() or not project.containers():
-        docker_host.remove_containers()
+        docker_host.clear()
         project.up(project.text())
     for backup in folder.glob("*.bak-*"):
         backup.unlink()
@@ -472,6 +473,37 @@ def test_back_to_earlier_launches(project: Project) -> None:
     assert (edited.replace("0.80", "0.88"), edited) == (last, project.file.read_text())
     assert fidelity(before) == fidelity(project.container())
     assert [None, *[Ending.DONE] * 4] == ended
+
+
+def test_compose_is_started_once_after_consent_to_go_back(project: Project, asked: Callable[[], list[str]]) -> None:
+    text = project.text()
+    project.up(text)
+    project.relaunch(RAISE)
+    asked()
+
+    with project.client() as client:
+        plan = plan_return(client, NAME, root=project.state)
+        questions, untouched = asked(), project.file.read_text()
+        outcome = go_back(client, plan, readiness=QuickReadiness(project.url), patience=PATIENCE, root=project.state)
+
+    assert plan.refused is None
+    assert any("config --hash" in one for one in questions)
+    assert text.replace("0.80", "0.88") == untouched
+    assert (Ending.DONE, text) == (outcome.ending, project.file.read_text())
+    assert [True] == [" up -d --no-deps " in one for one in asked()]
+
+
+def test_file_that_is_edited_after_consent_to_go_back_is_asked_about_again(project: Project) -> None:
+    project.up(project.text())
+    project.relaunch(RAISE)
+
+    with project.client() as client:
+        plan = plan_return(client, NAME, root=project.state)
+        project.write(project.file.read_text().replace("from the cellar", "from the attic"))
+        outcome = go_back(client, plan, readiness=QuickReadiness(project.url), patience=PATIENCE, root=project.state)
+
+    assert Ending.DONE == outcome.ending
+    assert project.text().replace("from the cellar", "from the attic") == project.file.read_text()
 
 
 def taken_back(project: Project, to: Literal["last-good", "original"]) -> Outcome:

@@ -19,6 +19,13 @@ def hold(root: Path, held: Event) -> None:
         multiprocessing.Event().wait(60)
 
 
+def test_name_that_is_too_long_for_a_file(tmp_path: Path) -> None:
+    one, other = "n" * 400, "n" * 401
+    with locked(one, tmp_path, "ABCD"), locked(other, tmp_path, "ABCD"):
+        assert holder(one, tmp_path, "ABCD") is not None
+    assert holder(one, tmp_path, "ABCD") is None
+
+
 def test_another_process_is_named_until_it_is_killed(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     held = context.Event()

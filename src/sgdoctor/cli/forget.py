@@ -1,6 +1,7 @@
 """``sgdoctor forget``: what was kept of a container's earlier launches is removed."""
 
 import argparse
+import os
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from sgdoctor.cli.relaunch_texts import words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from sgdoctor.cli.parsing import Parser
@@ -116,34 +117,77 @@ def _kept(client: "Client | None", name: str) -> _Kept:
 
     containers = client.containers() if client is not None else ()
     engine = Engine(client).identity() if client is not None else ""
+    scope = _scope(name, engine, containers)
 
     def is_ours(journal: "Journal") -> bool:
-        """Not of a container of the same name on another engine, which keeps its way back."""
+        """Not of a container of the same name on another engine, or that has another name by now: it keeps its way."""
         if journal.intent.way is Way.PROCESS:
             return True
-        return journal.outcome is not None and journal.intent.may_be_on(engine)
+        return journal.outcome is not None and journal.intent.may_be_on(engine) and journal.id not in scope.others
 
-    def has_its_log(attempt: "SpooledAttempt") -> bool:
-        """Whether a journal of another engine speaks of it."""
+    def is_of_others(attempt: "SpooledAttempt") -> bool:
+        """Whether a journal of theirs speaks of a log."""
         return attempt.container.id in others or str(attempt.path) in others
 
+    ours = [one for one in journals() if (one.intent.container == name or one.id in scope.journals) and is_ours(one)]
     others = {
         text
         for journal in journals(name)
         if not is_ours(journal)
         for text in (journal.intent.old_id, *journal.known.values())
-    }
-    found = [entry for entry in containers if is_kept(entry.name, name)]
+    } - scope.containers
+    found = [
+        entry
+        for entry in containers
+        if entry.id not in others
+        and (
+            is_kept(entry.name, name)
+            or any(entry.id in scope.containers and is_kept(entry.name, one) for one in scope.names)
+        )
+    ]
     files = files_folder(name)
     running = [entry for entry in found if entry.running]
+    logs = [one for one in spooled() if one.container.name == name or one.container.id in scope.containers]
     return _Kept(
         containers=[entry for entry in found if not entry.running],
         running=running,
-        logs=[one for one in spooled(name=name) if not has_its_log(one)],
+        logs=[one for one in logs if not is_of_others(one)],
         # Of one that runs they are the way back.
-        journals=[] if running else [one for one in journals(name) if is_ours(one)],
-        files=files if files.is_dir() else None,
+        journals=[] if running else ours,
+        files=files if os.path.isdir(files) else None,  # noqa: PTH112 - says no to a name that is too long for a file
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What a name stands for, where containers were renamed.
+
+    Attributes:
+        names: others that the container of this name has had.
+        containers: ids of those that its launches ran in.
+        journals: ids of those of its launches.
+        others: ids of journals of this name that are about a container with another one by now.
+    """
+
+    names: "set[str]"
+    containers: "set[str]"
+    journals: "set[str]"
+    others: "set[str]"
+
+
+def _scope(name: str, engine: str, containers: "Sequence[Listed]") -> _Scope:
+    from sgdoctor.relaunch.launches import launches_of, moved_away, names_of
+
+    held = next((entry.id for entry in containers if entry.name == name), "")
+    launches = launches_of(name, engine=engine, held=held) if held else []
+    ids = {identity for one in launches for identity in one.containers}
+    is_its = any(one.attempt.current for one in launches)
+    # Somebody may have given an earlier one that name back: the launches are that one's then.
+    if not is_its or any(entry.id in ids and entry.name in names_of(launches) - {name} for entry in containers):
+        launches, ids = [], set()
+    journals = {one.journal.id for one in launches}
+    away = moved_away(name, engine, {entry.id: entry.name for entry in containers}) if engine else []
+    return _Scope(names_of(launches), ids, journals, {one.journal.id for one in away} - journals)
 
 
 def _lines(kept: _Kept, lang: str) -> list[str]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgdoctor.cli.parsing import Parser
+    from sgdoctor.containers.client import Client
     from sgdoctor.relaunch.model import Attempt
 
 
@@ -77,7 +78,9 @@ def _engine_and_holder(name: str) -> tuple[str | None, str]:
     from sgdoctor.relaunch.engine import Engine
     from sgdoctor.relaunch.journal import journals
 
-    if any(journal.intent.engine for journal in journals(name)):
+    known = journals(name)
+    # One without journals may have had another name.
+    if not known or any(journal.intent.engine for journal in known):
         with suppress(UserError), Client(find_endpoint()) as client:
             look = client.inspect(name)
             return Engine(client).identity(), look.container.id if look is not None else ""
@@ -98,17 +101,40 @@ def _closing(name: str, attempts: "Sequence[Attempt]", lang: str) -> str:
 
 
 def name_of(given: str) -> str:
-    """Name of the container that is meant by a name, an id or a service; as given where no engine knows it."""
+    """Name of the container that is meant by a name, also one that it had, an id or a service; else as given."""
     from sgdoctor.containers.client import Client
     from sgdoctor.containers.endpoint import find_endpoint
     from sgdoctor.containers.find import look_for
     from sgdoctor.errors import UserError
     from sgdoctor.relaunch.journal import journals
 
-    if journals(given):
+    known = journals(given)
+    if known and not any(journal.intent.engine for journal in known):
         return given
     with suppress(UserError), Client(find_endpoint()) as client:
+        if known:
+            return name_now(client, given) or given
         look = look_for(client, given, None)
         if look is not None:
             return look.container.name
     return given
+
+
+def name_now(client: "Client", given: str) -> str:
+    """The name that a container with launches has by now; empty where it has that name, or there is none.
+
+    Args:
+        client: of the engine.
+        given: the name that it had.
+
+    Raises:
+        UserError: the engine does not answer.
+    """
+    from sgdoctor.relaunch.engine import Engine
+    from sgdoctor.relaunch.launches import history
+
+    holders = [one.container for one in history(given, engine=Engine(client).identity()) if one.current]
+    if not any(holders) or client.inspect(given) is not None:
+        return ""
+    look = client.inspect(holders[0])
+    return look.container.name if look is not None else ""

@@ -26,7 +26,8 @@ def tell_open(target: str | None, lang: str) -> None:
     """
     if not _may_be_open():
         return
-    for unfinished in _told_about(engine_in_use(), target, lang):
+    engine, held = _engine_and_id(target)
+    for unfinished in _told_about(engine, target, held, lang):
         _tell(open_text(unfinished, lang), lang)
 
 
@@ -46,19 +47,18 @@ def open_here(client: "Client", target: str, lang: str) -> "list[Unfinished]":
     if not _may_be_open():
         return []
     from sgdoctor.containers.transport import UnreachableError
-    from sgdoctor.relaunch.engine import Engine
 
-    engine = None
+    engine, held = None, ""
     with suppress(UnreachableError):
-        engine = Engine(client).identity()
-    return _told_about(engine, target, lang)
+        engine, held = _asked(client, target)
+    return _told_about(engine, target, held, lang)
 
 
-def _told_about(engine: str | None, target: str | None, lang: str) -> "list[Unfinished]":
+def _told_about(engine: str | None, target: str | None, held: str, lang: str) -> "list[Unfinished]":
     from sgdoctor.relaunch.journal import damaged_journals
     from sgdoctor.relaunch.recovery import look_for_open
 
-    found = [one for one in look_for_open() if target is None or is_about(one.journal, target)]
+    found = [one for one in look_for_open() if target is None or is_about(one.journal, target, held)]
     here = [one for one in found if one.journal.intent.may_be_on(engine)]
     if others := [one.journal for one in found if one not in here]:
         _tell(elsewhere_text(others, lang, key="open_elsewhere"), lang)
@@ -83,16 +83,24 @@ def check_free(client: "Client", *names: str) -> None:
         claim.check_free(Engine(client), name)
 
 
-def engine_in_use() -> str | None:
-    """Id of the container engine that commands would talk to; None where none answers."""
+def _engine_and_id(target: str | None) -> tuple[str | None, str]:
+    """Id of the engine in use, None where none answers, and of its container of this name; empty if it has none."""
     from sgdoctor.containers.client import Client
     from sgdoctor.containers.endpoint import find_endpoint
     from sgdoctor.errors import UserError
-    from sgdoctor.relaunch.engine import Engine
 
     with suppress(UserError), Client(find_endpoint()) as client:
-        return Engine(client).identity()
-    return None
+        return _asked(client, target)
+    return None, ""
+
+
+def _asked(client: "Client", target: str | None) -> tuple[str, str]:
+    from sgdoctor.containers.find import may_be_container
+    from sgdoctor.relaunch.engine import Engine
+
+    # Somebody may have renamed the container since.
+    look = client.inspect(target) if target is not None and may_be_container(target) else None
+    return Engine(client).identity(), look.container.id if look is not None else ""
 
 
 def tell_damaged(found: "Sequence[Damaged]", lang: str) -> None:
@@ -140,10 +148,18 @@ def step_reached(journal: "Journal", lang: str) -> str:
     return step_text(journal.progress[-1].step).in_language(lang)
 
 
-def is_about(journal: "Journal", target: str) -> bool:
-    """Whether somebody who gives this name, id, service or compose file means the container of a journal."""
+def is_about(journal: "Journal", target: str, held: str = "") -> bool:
+    """Whether somebody who gives this name, id, service or compose file means the container of a journal.
+
+    Args:
+        journal: of a relaunch.
+        target: what was given.
+        held: id of the container that has it as its name now; empty where that is not known.
+    """
     intent = journal.intent
-    ids = [intent.old_id, journal.known.get("new", "")]
+    ids = [intent.old_id, journal.known.get("new", ""), journal.known.get("restored", "")]
+    if held and held in ids:
+        return True
     labels = (intent.old.get("Config") or {}).get("Labels") or {}
     if target in (intent.container, labels.get("com.docker.compose.service")):
         return True

@@ -24,10 +24,10 @@ from sgdoctor.launch.flag_edits import given_flags
 from sgdoctor.launch.inspection import Inspection
 from sgdoctor.redaction import HIDDEN
 from sgdoctor.relaunch import texts
-from sgdoctor.relaunch.compose import ComposeService, Edition, drift, edition, rehearsed
+from sgdoctor.relaunch.compose import ComposeService, Edition, asked, edition
 from sgdoctor.relaunch.dependents import dependents
 from sgdoctor.relaunch.kept_image import kept_image
-from sgdoctor.relaunch.launching import examined, is_same, left_behind
+from sgdoctor.relaunch.launching import check_place, examined, is_same, left_behind
 from sgdoctor.report.wording import change_text
 from sgdoctor.targets import AsDockerRun, open_target
 from sgdoctor.texts import Text
@@ -178,7 +178,10 @@ def proposal_of(
         why = _refused(client, proposal, service)
         if why is None and service is not None:
             # All that Compose has to be asked is asked before consent: behind it each of its starts is waited for.
-            proposal = replace(proposal, edition=_edition(client, proposal, service, accept_drift=accept_drift))
+            edited = edition(service, proposal.changes, answer.flags)
+            proposal = replace(proposal, edition=asked(client, inspection, edited, accept_drift=accept_drift))
+        elif why is None:
+            check_place(client, inspection)
     except UnreachableError:
         raise
     except UserError as error:
@@ -259,18 +262,6 @@ def _refused(client: Client, proposal: Proposal, service: ComposeService | None)
     # The files of a plan may be new where the container that reads them is not.
     same = not plan.files and is_same(client, inspection, plan.changes, proposal.answer.flags)
     return texts.SAME if same else None
-
-
-def _edition(client: Client, proposal: Proposal, service: ComposeService, *, accept_drift: bool) -> Edition:
-    """The file with the changes.
-
-    Raises:
-        UserError: Compose would change more than that, or not that; or the engine does not answer.
-    """
-    found = None if accept_drift else drift(client, proposal.inspection, service)
-    if found is not None:
-        raise UserError(f"{found.en} (--accept-drift)", f"{found.zh}（--accept-drift）")
-    return rehearsed(edition(service, proposal.changes, proposal.answer.flags))
 
 
 def _no_place(proposal: Proposal) -> Text | None:

@@ -258,6 +258,14 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "rollback.same": ("The command is the same.", "命令相同。"),
     "rollback.kept": ("Its container is still there and takes its place again.", "它的容器仍在，将重新接管。"),
+    "rollback.other_name": (
+        "{name} has another name now: sgdoctor rollback {now}",
+        "{name} 现在改用其他名称：sgdoctor rollback {now}",
+    ),
+    "rollback.renamed": (
+        "Its container is still there, named {now}, and takes its place again.",
+        "它的容器仍在，现名 {now}，将重新接管。",
+    ),
     "rollback.anew": ("Its container is gone; one like it is made.", "它的容器已不存在，将按原样重建。"),
     "rollback.failed": (
         "That launch failed: {title} It is put back and started, and not waited for.",

@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Final
 from sgdoctor.cli.relaunch_texts import words
 
 if TYPE_CHECKING:
+    from rich.text import Text as Styled
+
     from sgdoctor.cli.parsing import Parser
     from sgdoctor.cli.relaunch_show import Show
     from sgdoctor.containers.client import Client
     from sgdoctor.relaunch.launches import To
     from sgdoctor.relaunch.recovery import Unfinished
+    from sgdoctor.relaunch.returning import Return
     from sgdoctor.rules.base import RuleBase
+    from sgdoctor.texts import Text
 
 _GOOD: Final = "good"
 _ORIGINAL: Final = "original"
@@ -25,6 +29,7 @@ def configure(parser: "Parser") -> None:
     parser.description = words(lang, "rollback.about")
     parser.add_argument("container", metavar="CONTAINER", help=words(lang, "relaunch.container"))
     parser.add_argument("--to", metavar="LAUNCH", default=_GOOD, help=words(lang, "rollback.to"))
+    parser.add_argument("--accept-drift", action="store_true", help=words(lang, "relaunch.accept_drift"))
     add_common(parser)
 
 
@@ -69,7 +74,7 @@ def _undo(client: "Client", unfinished: "Unfinished", base: "RuleBase", show: "S
 
     from sgdoctor.cli.open_relaunch import step_reached
     from sgdoctor.cli.relaunch_run import Errand
-    from sgdoctor.relaunch.recovery import rollback
+    from sgdoctor.relaunch.recovery import undo
 
     journal, lang = unfinished.journal, show.lang
     name = journal.intent.container
@@ -77,50 +82,65 @@ def _undo(client: "Client", unfinished: "Unfinished", base: "RuleBase", show: "S
     if not show.agreed(name, stops=False):
         return show.closed(2, words(lang, "not_agreed", name=name))
     done = words(lang, "done", name="{name}", time="{time}")
-    errand = Errand(name, partial(rollback, client, name), done, undone=True)
+    errand = Errand(name, partial(undo, client, journal), done, undone=True)
     return show.carry_out(client, errand, base)[0]
 
 
 def _go_back(client: "Client", given: str, to: "To", *, base: "RuleBase", show: "Show") -> int:
     from functools import partial
 
-    from rich.text import Text as Styled
-
     from sgdoctor.cli.failed_before import failed_before
-    from sgdoctor.cli.history_rows import command_diff
+    from sgdoctor.cli.history import name_now
+    from sgdoctor.cli.main import complain
     from sgdoctor.cli.open_relaunch import check_free
     from sgdoctor.cli.relaunch_run import Errand
-    from sgdoctor.containers.find import find
-    from sgdoctor.relaunch.engine import Engine
-    from sgdoctor.relaunch.launches import wanted_launch
-    from sgdoctor.relaunch.model import Way
-    from sgdoctor.relaunch.recovery import rollback
-    from sgdoctor.report.plan_redact import hidden_words
+    from sgdoctor.containers.find import find, look_for
+    from sgdoctor.relaunch.returning import go_back, plan_return
+    from sgdoctor.report.safe import printable
 
-    lang, look = show.lang, find(client, given)
+    lang = show.lang
+    if look_for(client, given, None) is None and (now := name_now(client, given)):
+        return complain(printable(words(lang, "rollback.other_name", name=given, now=now)), lang)
+    look = find(client, given)
     name = look.container.name
     check_free(client, name)
-    current, wanted = wanted_launch(name, to, engine=Engine(client).identity(), held=look.container.id)
-    diff = command_diff(hidden_words(current.command, show.hide), hidden_words(wanted.command, show.hide))
-    lines = diff or [Styled(words(lang, "rollback.same"))]
-    if wanted.way is Way.COMPOSE:
-        lines.append(Styled(words(lang, "rollback.compose")))
-    else:
-        kept = bool(wanted.container) and client.inspect(wanted.container) is not None
-        lines.append(Styled(words(lang, "rollback.kept" if kept else "rollback.anew")))
+    planned = plan_return(client, look.container.id, to, accept_drift=show.arguments.accept_drift)
+    wanted = planned.wanted
     failed = failed_before(client, wanted, base)
-    if failed is not None:
-        lines.append(Styled(words(lang, "rollback.failed", title=failed.in_language(lang))))
     show.heading(
         words(lang, "rollback.head", number=wanted.number, name=name),
-        lines,
+        _lines(planned, failed, show),
         container={"name": name, "id": look.container.id, "runs": look.running},
         to=wanted.number,
         failed_before=failed.in_language(lang) if failed is not None else None,
     )
+    if planned.refused is not None:
+        return show.closed(2, words(lang, "refused.nothing", name=name, why=planned.refused.in_language(lang)))
     if not show.agreed(name, stops=look.running):
         return show.closed(2, words(lang, "not_agreed", name=name))
     key = "done.rollback" if failed is None else "done.failed_before"
     done = words(lang, key, name="{name}", number=wanted.number, time="{time}")
-    errand = Errand(name, partial(rollback, client, name, to), done, awaited=failed is None)
-    return show.carry_out(client, errand, base)[0]
+    act = partial(go_back, client, planned, accept_drift=show.arguments.accept_drift)
+    return show.carry_out(client, Errand(name, act, done, awaited=failed is None), base)[0]
+
+
+def _lines(planned: "Return", failed: "Text | None", show: "Show") -> "list[Styled]":
+    """What belongs to a way back: the flags, where its container comes from, and how it failed."""
+    from rich.text import Text as Styled
+
+    from sgdoctor.cli.history_rows import command_diff
+    from sgdoctor.relaunch.model import Way
+    from sgdoctor.report.plan_redact import hidden_words
+
+    lang, wanted = show.lang, planned.wanted
+    diff = command_diff(hidden_words(planned.current.command, show.hide), hidden_words(wanted.command, show.hide))
+    lines = diff or [Styled(words(lang, "rollback.same"))]
+    if wanted.way is Way.COMPOSE:
+        lines.append(Styled(words(lang, "rollback.compose")))
+    elif planned.kept_elsewhere:
+        lines.append(Styled(words(lang, "rollback.renamed", now=planned.kept_elsewhere)))
+    else:
+        lines.append(Styled(words(lang, "rollback.kept" if planned.kept else "rollback.anew")))
+    if failed is not None:
+        lines.append(Styled(words(lang, "rollback.failed", title=failed.in_language(lang))))
+    return lines

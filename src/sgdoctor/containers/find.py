@@ -30,7 +30,8 @@ def look_for(client: Client, target: str, known: Container | None) -> Look | Non
     Returns:
         Its state; None if there is none. Raises as ``Client.inspect`` does.
     """
-    if not target:  # the engine would list all that there are
+    # The engine would list all that there are, or take it for a path of another kind of thing.
+    if target in ("", ".", "..") or "/" in target:
         return None
     found = client.inspect(target)
     if found is None and known is not None:

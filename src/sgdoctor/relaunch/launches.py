@@ -29,10 +29,10 @@ def history(container: str, root: Path | None = None, engine: str | None = None,
         root: stands for the state folder of sgdoctor.
         engine: id of the one that the container is on, as another may have one of the same name; None for the one that
             it was relaunched on last.
-        held: id of the container that has the name now, which may have been given it by hand; empty where that is not
-            known, and the journals say it.
+        held: id of the container that has the name now, which may have been given it by hand, or have had another one:
+            its launches of then are among them; empty where that is not known, and the journals say it.
     """
-    return tuple(one.attempt for one in _held(launches_of(container, root, engine), held))
+    return tuple(one.attempt for one in launches_of(container, root, engine, held))
 
 
 def elsewhere(container: str, engine: str | None, root: Path | None = None) -> list[Journal]:
@@ -75,56 +75,155 @@ class Launched:
     made: CreateBody
     journal: Journal
 
+    @property
+    def containers(self) -> set[str]:
+        """Ids of the containers that its journal speaks of."""
+        known = self.journal.known
+        return {self.attempt.container, self.journal.intent.old_id, known.get("new", ""), known.get("restored", "")} - {
+            ""
+        }
 
-def launches_of(container: str, root: Path | None, engine: str | None = None) -> list[Launched]:
+
+def launches_of(container: str, root: Path | None = None, engine: str | None = None, held: str = "") -> list[Launched]:
     """As ``history``, each with what it can be made from again."""
-    found: list[Launched] = []
-    holds = 0
     there = journals(container, root)
     engine = _engine_of_last(there) if engine is None else engine
+    lines = _lines([one for one in there if one.intent.may_be_on(engine)], root)
+    own = lines[-1] if lines else []
+    if held and engine:
+        own = _renamed(own, held, root, engine) or own
+    return _held(own, held)
+
+
+def names_of(launches: Sequence[Launched]) -> set[str]:
+    """The names that their container has had."""
+    return {one.journal.intent.container for one in launches}
+
+
+def moved_away(container: str, engine: str, names: Mapping[str, str], root: Path | None = None) -> list[Launched]:
+    """The launches of containers that had a name, and have another one now.
+
+    Args:
+        container: the name.
+        engine: id of the one that it is on.
+        names: of all containers there, by their ids.
+        root: stands for the state folder of sgdoctor.
+    """
+    lines = _lines([one for one in journals(container, root, engine) if one.intent.engine], root)
+    away = [line for line in lines if names.get(_holder_of(line), container) != container]
+    return [one for line in away for one in line]
+
+
+def _renamed(own: list[Launched], held: str, root: Path | None, engine: str) -> list[Launched]:
+    """The launches of a container under all names that it has had; none if it is not one of them.
+
+    Only the container that holds a name by the journals takes its launches along when somebody renames it: one that is
+    kept, and is given a name to be used beside it, is none of them.
+
+    Args:
+        own: of the name that it has now.
+        held: its id.
+        root: stands for the state folder of sgdoctor.
+        engine: id of the one that it is on.
+    """
+    by_name: dict[str, list[Journal]] = {}
+    for one in journals(root=root, engine=engine):
+        if one.intent.engine and one.intent.way is not Way.PROCESS:
+            by_name.setdefault(one.intent.container, []).append(one)
+    lines = [line for there in by_name.values() for line in _lines(there, root)]
+    # Of two with one holder the later one begins where the other ends.
+    lines.sort(key=lambda line: line[0].journal.began, reverse=True)
+    is_own = any(one.attempt.container == held for one in own)
+    parts = [own] if is_own else []
+    told = {one.journal.id for part in parts for one in part}
+    first = own[0].attempt.container if is_own else held
+    while first:
+        line = next((one for one in lines if _holder_of(one) == first and one[0].journal.id not in told), None)
+        if line is None:
+            break
+        parts.insert(0, line)
+        told |= {one.journal.id for one in line}
+        first = line[0].attempt.container
+    whole = {one.journal.id: one.journal for part in parts for one in part}
+    return _lines(list(whole.values()), root)[-1] if whole else []
+
+
+def _holder_of(line: Sequence[Launched]) -> str:
+    """Id of the container that has the name, by the journals."""
+    return next((one.attempt.container for one in line if one.attempt.current), "")
+
+
+def _lines(there: Sequence[Journal], root: Path | None) -> list[list[Launched]]:
+    """The launches that follow from one another, the oldest first; a line begins with a container made by others."""
+    lines: list[list[Launched]] = []
     for journal in there:
-        if not journal.intent.may_be_on(engine):
+        intent = journal.intent
+        if journal.outcome is not None and journal.outcome.ending is Ending.REFUSED:
             continue
-        outcome, intent = journal.outcome, journal.intent
-        if outcome is not None and outcome.ending is Ending.REFUSED:
-            continue
-        if intent.way is Way.PROCESS:
-            found = [one for one in found if one.attempt.way is Way.PROCESS]
-            found.append(Launched(_start(journal, len(found) + 1, root), CreateBody({}), journal))
-            continue
-        found = [one for one in found if one.attempt.way is not Way.PROCESS]
-        if intent.way is Way.CONTAINER:
-            # Somebody may have put an earlier one back by hand.
-            holds = max((one.attempt.number for one in found if one.attempt.container == intent.old_id), default=holds)
-        holder_id = found[holds].attempt.container if found else ""
-        if not found or (intent.way is Way.CONTAINER and holder_id != intent.old_id):
-            policy = mapping(mapping(intent.old.get("HostConfig")).get("RestartPolicy"))
-            original = _request(intent.original, intent.original_connects, intent.platform, policy)
-            first = Attempt(0, intent.old_id, intent.old_command, journal=journal.id, way=intent.way)
-            found, holds = [Launched(first, original, journal)], 0
-        if last_log := journal.known.get("old_log"):
-            found[holds] = replace(found[holds], attempt=replace(found[holds].attempt, last_log=last_log))
-        attempt = _attempt(journal, len(found))
-        found.append(Launched(attempt, _request(intent.body, intent.connects, intent.platform, intent.policy), journal))
-        if outcome is None:
-            continue
-        if outcome.ending is Ending.DONE:
-            holds = attempt.number
-        # A container that removes itself has another id once it was made again.
-        holding = found[holds]
-        found[holds] = replace(holding, attempt=replace(holding.attempt, container=outcome.container))
-    if found and found[0].attempt.way is not Way.PROCESS:
-        found[holds] = replace(found[holds], attempt=replace(found[holds].attempt, current=True))
-    return found
+        is_process = intent.way is Way.PROCESS
+        line = lines[-1] if lines else []
+        if not line or (line[0].attempt.way is Way.PROCESS) != is_process or not _follows(journal, line):
+            line = [] if is_process else [_original(journal)]
+            lines.append(line)
+        if is_process:
+            line.append(Launched(_start(journal, len(line) + 1, root), CreateBody({}), journal))
+        else:
+            _take(journal, line)
+    return lines
+
+
+def _follows(journal: Journal, line: list[Launched]) -> bool:
+    """Whether a journal is about the container that has the name; somebody may have put an earlier one back by hand."""
+    intent = journal.intent
+    if intent.way is not Way.CONTAINER:
+        return True
+    back = [one.attempt.number for one in line if one.attempt.container == intent.old_id]
+    if back:
+        _mark(line, max(back))
+    return bool(back)
+
+
+def _original(journal: Journal) -> Launched:
+    """The launch that the first relaunch replaced."""
+    intent = journal.intent
+    policy = mapping(mapping(intent.old.get("HostConfig")).get("RestartPolicy"))
+    made = _request(intent.original, intent.original_connects, intent.platform, policy)
+    first = Attempt(0, intent.old_id, intent.old_command, current=True, journal=journal.id, way=intent.way)
+    return Launched(first, made, journal)
+
+
+def _take(journal: Journal, line: list[Launched]) -> None:
+    """Add the launch of a journal."""
+    outcome, intent = journal.outcome, journal.intent
+    holds = next(one.attempt.number for one in line if one.attempt.current)
+    if last_log := journal.known.get("old_log"):
+        line[holds] = _with(line[holds], last_log=last_log)
+    made = _request(intent.body, intent.connects, intent.platform, intent.policy)
+    line.append(Launched(_attempt(journal, len(line)), made, journal))
+    if outcome is None:
+        return
+    if outcome.ending is Ending.DONE:
+        holds = line[-1].attempt.number
+        _mark(line, holds)
+    # A container that removes itself has another id once it was made again.
+    line[holds] = _with(line[holds], container=outcome.container)
+
+
+def _mark(line: list[Launched], current: int | None) -> None:
+    line[:] = [_with(one, current=one.attempt.number == current) for one in line]
+
+
+def _with(launched: Launched, **values: Any) -> Launched:
+    return replace(launched, attempt=replace(launched.attempt, **values))
 
 
 def _held(launches: list[Launched], held: str) -> list[Launched]:
     """The same, with the launch of the container that has the name as the current one; none is if it has another."""
     first = launches[0].attempt if launches else None
-    if not held or first is None or first.way is not Way.CONTAINER:
-        return launches  # Compose has another container each time, and knows which is its own
-    holds = max((one.attempt.number for one in launches if one.attempt.container == held), default=None)
-    return [replace(one, attempt=replace(one.attempt, current=one.attempt.number == holds)) for one in launches]
+    if held and first is not None and first.way is Way.CONTAINER:
+        # Compose has another container each time, and knows which is its own.
+        _mark(launches, max((one.attempt.number for one in launches if one.attempt.container == held), default=None))
+    return launches
 
 
 def _engine_of_last(found: Sequence[Journal]) -> str | None:
@@ -179,7 +278,7 @@ def wanted_of(
     Raises:
         UserError: there is none, or it is the same.
     """
-    launches = _held(launches_of(container, root, engine), held)
+    launches = launches_of(container, root, engine, held)
     current = next((one for one in launches if one.attempt.current), None)
     if current is None and any(one.attempt.way is not Way.PROCESS for one in launches):
         raise _by_others(container)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.transport import UnreachableError
@@ -19,6 +19,7 @@ from sgdoctor.relaunch.compare import losses, same_settings
 from sgdoctor.relaunch.compose import ComposeService, Edition, open_service, relaunch_service
 from sgdoctor.relaunch.engine import NO_POLICY, Engine
 from sgdoctor.relaunch.journal import Journal, open_journals
+from sgdoctor.relaunch.launches import launches_of, names_of
 from sgdoctor.relaunch.lock import locked
 from sgdoctor.relaunch.model import Ending, Intent, Outcome, Patience, Progress, Purpose, Readiness, Watcher
 from sgdoctor.relaunch.transaction import Transaction
@@ -230,10 +231,38 @@ def replace_container(
         return Outcome(Ending.REFUSED, reason=error.message)
 
 
-def _intent(
-    engine: Engine, document: Inspection, made: CreateBody, *, adopt: str, identity: str, root: Path | None
-) -> Intent:
-    """What is about to be done, once everything that can be known before was found in order.
+def check_place(client: Client, document: Inspection, *, adopt: str = "", root: Path | None = None) -> None:
+    """Whether another container may take the place of one, as far as can be known before anything is touched.
+
+    Args:
+        client: of the engine.
+        document: the container that gives its place away.
+        adopt: id of the one that takes it; empty if one is made.
+        root: stands for the state folder of sgdoctor.
+
+    Raises:
+        UserError: why it may not, or the engine does not answer.
+    """
+    engine = Engine(client)
+    _place(engine, document, adopt=adopt, identity=engine.identity(), root=root)
+
+
+class _Place(NamedTuple):
+    """Where another container is about to go.
+
+    Attributes:
+        old: inspection of the container that is there.
+        original: what that would be made again from.
+        taken: names by ids of all containers.
+    """
+
+    old: dict[str, Any]
+    original: CreateBody
+    taken: dict[str, str]
+
+
+def _place(engine: Engine, document: Inspection, *, adopt: str, identity: str, root: Path | None) -> _Place:
+    """The place of a container, once everything that can be known before was found in order.
 
     Raises:
         UserError: something was not.
@@ -254,13 +283,32 @@ def _intent(
     if lost := losses(original.body, document.image, old):
         raise _refuse(texts.lost(lost))
     there = engine.client.containers()
-    beside = [entry.name for entry in there if entry.running and is_kept(entry.name, name)]
+    # Those that are kept have the name that it had then.
+    names = {name, *names_of(launches_of(name, root, identity, str(old["Id"])))}
+    beside = [
+        entry.name
+        for entry in there
+        if entry.running and (entry.id == adopt or any(is_kept(entry.name, one) for one in names))
+    ]
     if beside:
         raise _refuse(texts.kept_runs(name, beside[0]))
     taken = {entry.id: entry.name for entry in there}
     for other in engine.relaunched():
         if taken.get(other, "").startswith(f"{name}{BESIDE}"):
             raise _refuse(texts.foreign(name, taken[other]))
+    return _Place(old, original, taken)
+
+
+def _intent(
+    engine: Engine, document: Inspection, made: CreateBody, *, adopt: str, identity: str, root: Path | None
+) -> Intent:
+    """What is about to be done.
+
+    Raises:
+        UserError: as ``check_place``.
+    """
+    name = document.name
+    old, original, taken = _place(engine, document, adopt=adopt, identity=identity, root=root)
     host = mapping(made.body.get("HostConfig"))
     return Intent(
         container=name,

@@ -17,6 +17,7 @@ from sgdoctor.errors import UserError
 from sgdoctor.relaunch.journal import journal_dir
 
 _SHORT: Final = 12
+_LONGEST: Final = 128
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -83,9 +84,14 @@ def holder(container: str, root: Path | None = None, engine: str = "") -> Holder
 
 
 def _path(container: str, root: Path | None, engine: str) -> Path:
-    # Of a fixed length, as names of files have a limit.
-    of_engine = f"@{sha256(engine.encode()).hexdigest()[:_SHORT]}" if engine else ""
-    return journal_dir(root) / f"{_UNSAFE.sub('_', container)}{of_engine}.lock"
+    # Of a limited length, as names of files have a limit, and those of containers have none.
+    of_engine = f"@{_digest(engine)}" if engine else ""
+    name = container if len(container) <= _LONGEST else f"{container[:_LONGEST]}~{_digest(container)}"
+    return journal_dir(root) / f"{_UNSAFE.sub('_', name)}{of_engine}.lock"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:_SHORT]
 
 
 def _try(descriptor: int) -> bool:

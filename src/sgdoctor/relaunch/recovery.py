@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Final
 
 from sgdoctor.containers.client import Client
-from sgdoctor.containers.launches import container_document
 from sgdoctor.errors import UserError
-from sgdoctor.relaunch.compose import ComposeTransaction, return_service
+from sgdoctor.relaunch.compose import ComposeTransaction
 from sgdoctor.relaunch.engine import Engine
 from sgdoctor.relaunch.journal import Journal, open_journals, read_journal
-from sgdoctor.relaunch.launches import To, edits_since, launches_of, other_engine, wanted_of
-from sgdoctor.relaunch.launching import quiet, replace_container
+from sgdoctor.relaunch.launches import To
+from sgdoctor.relaunch.launching import quiet
 from sgdoctor.relaunch.lock import Holder, holder, locked
-from sgdoctor.relaunch.model import Outcome, Patience, Purpose, Readiness, StepState, Watcher, Way
+from sgdoctor.relaunch.model import Outcome, Patience, Readiness, StepState, Watcher, Way
+from sgdoctor.relaunch.returning import check_engine, go_back, plan_return
 from sgdoctor.relaunch.steps import Steps
 from sgdoctor.relaunch.transaction import Transaction
 from sgdoctor.texts import Text
@@ -91,16 +91,13 @@ def rollback(
     watcher: Watcher = quiet,
     root: Path | None = None,
 ) -> Outcome:
-    """Go back to an earlier launch of a container.
-
-    A relaunch that was cut off is undone. Otherwise the container of the earlier launch, or one like it where it was
-    removed, takes the place of the one that has it now, which is kept.
+    """Undo a relaunch of a container that was cut off, or go back to an earlier launch of it.
 
     Args:
         client: of the engine.
         container: name.
         to: which launch; of no meaning for a relaunch that was cut off.
-        accept_drift: whether to go on where Compose would change more than that, see ``compose.drift``.
+        accept_drift: as of ``returning.plan_return``.
         readiness: knows when its server serves.
         patience: how long is waited.
         watcher: told of each step.
@@ -109,46 +106,35 @@ def rollback(
     Raises:
         UserError: there is no such launch, or the engine does not answer.
     """
-    patience = patience or Patience()
-    engine = Engine(client)
-    identity = engine.identity()
-    unfinished = look_for_open(container, root, identity)
-    if unfinished:
-        return _take_up(
-            client,
-            unfinished[-1].journal,
-            lambda transaction, current: transaction.back(_reason(current, _ASKED)),
-            readiness=readiness,
-            patience=patience,
-            watcher=watcher,
-            root=root,
-        )
-    document = container_document(client, container)
-    current, wanted = wanted_of(document.name, to, root, identity, str(document.data["Id"]))
-    _same_engine(engine, wanted.journal)
-    if current.attempt.way is Way.COMPOSE:
-        return return_service(
-            client,
-            document,
-            edits_since(wanted, launches_of(document.name, root, identity)),
-            accept_drift=accept_drift,
-            readiness=readiness,
-            patience=patience,
-            watcher=watcher,
-            root=root,
-        )
-    kept = client.inspect(wanted.attempt.container) if wanted.attempt.container else None
-    return replace_container(
+    if unfinished := look_for_open(container, root, Engine(client).identity()):
+        return undo(client, unfinished[-1].journal, readiness=readiness, patience=patience, watcher=watcher, root=root)
+    return go_back(
         client,
-        document,
-        wanted.made,
-        command=wanted.attempt.command,
-        adopt=kept.container.id if kept is not None else "",
-        purpose=Purpose.ROLLBACK,
+        plan_return(client, container, to, accept_drift=accept_drift, root=root),
+        accept_drift=accept_drift,
         readiness=readiness,
         patience=patience,
         watcher=watcher,
         root=root,
+    )
+
+
+def undo(
+    client: Client,
+    journal: Journal,
+    *,
+    readiness: Readiness,
+    patience: Patience | None = None,
+    watcher: Watcher = quiet,
+    root: Path | None = None,
+) -> Outcome:
+    """Take a relaunch that was cut off back; arguments as of ``resume``."""
+
+    def go(transaction: Steps | Transaction, current: Journal) -> Outcome:
+        return transaction.back(_reason(current, _ASKED))
+
+    return _take_up(
+        client, journal, go, readiness=readiness, patience=patience or Patience(), watcher=watcher, root=root
     )
 
 
@@ -175,22 +161,11 @@ def _take_up(
             raise UserError(f"{journal.path} is gone.", f"{journal.path} 已不存在。")
         if current.outcome is not None:
             return current.outcome
-        _same_engine(engine, current)
+        check_engine(engine, current)
         made = ComposeTransaction if current.intent.way is Way.COMPOSE else Transaction
         transaction = made(engine, current, readiness=readiness, patience=patience, watcher=watcher, root=root)
         transaction.claim()
         return go(transaction, current)
-
-
-def _same_engine(engine: Engine, journal: Journal) -> None:
-    intent = journal.intent
-    if intent.engine:
-        same = intent.engine == engine.identity()
-    else:
-        # An old record: the engine that knows its containers is the one.
-        same = engine.inspect(intent.old_id) is not None or bool(engine.made_by(journal.id))
-    if not same:
-        raise other_engine(journal)
 
 
 def _reason(journal: Journal, otherwise: Text = _CUT_OFF) -> Text:

@@ -209,6 +209,19 @@ def image_gone(image: str, reason: str) -> Text:
     )
 
 
+def image_missing(image: str) -> Text:
+    """What an earlier launch ran is not there any more."""
+    if image.startswith("sha256:"):
+        return Text(
+            f"The container of that launch is gone, and its image ({image[7:19]}) as well: it cannot be made anew.",
+            f"那次启动的容器已不存在，其镜像（{image[7:19]}）也已不存在，无法重建。",
+        )
+    return Text(
+        f"The container of that launch is gone, and its image {image} as well. Get it: docker pull {image}",
+        f"那次启动的容器已不存在，其镜像 {image} 也已不存在。请获取：docker pull {image}",
+    )
+
+
 def name_taken(name: str, reason: str) -> Text:
     """Somebody else took a name that is needed."""
     return Text(

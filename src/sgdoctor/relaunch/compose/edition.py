@@ -7,12 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from sgdoctor.containers.client import Client
+from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
+from sgdoctor.launch.inspection import Inspection
 from sgdoctor.launch.model import FlagTable
 from sgdoctor.relaunch.compose import texts
 from sgdoctor.relaunch.compose.program import ComposeError, ComposeProject, ProjectWords
-from sgdoctor.relaunch.compose.service import ComposeService, refused
+from sgdoctor.relaunch.compose.service import ComposeService, drift, refused
 from sgdoctor.relaunch.steps import FailedError
+from sgdoctor.writing import Found, check_replaceable
 
 # What a launch is made of; other changes were never meant for the file.
 _OF_LAUNCH: Final = ("flag.", "env.", "docker.", "image.", "file.mount")
@@ -55,6 +59,27 @@ def edition(service: ComposeService, changes: Sequence[Change], flags: FlagTable
     if edited.text == service.document.text:
         raise refused(texts.NO_SUCH_CHANGE)
     return Edition(service, edited.text, edited.launch.command, tuple(changes))
+
+
+def asked(client: Client, inspection: Inspection, planned: Edition, *, accept_drift: bool) -> Edition:
+    """The same, once all that can be known before consent was found in order: behind that, each start of Compose costs.
+
+    Args:
+        client: of the engine.
+        inspection: the container of the service.
+        planned: the edition.
+        accept_drift: whether it does not matter that Compose would change more than that, see ``drift``.
+
+    Raises:
+        UserError: Compose would change more than that, or not that; the file cannot be written; or the engine does not
+            answer.
+    """
+    found = None if accept_drift else drift(client, inspection, planned.service)
+    if found is not None:
+        raise UserError(f"{found.en} (--accept-drift)", f"{found.zh}（--accept-drift）")
+    before = planned.service.document.text
+    check_replaceable(Found(planned.service.path, before.encode(), before))
+    return rehearsed(planned)
 
 
 def rehearsed(planned: Edition) -> Edition:

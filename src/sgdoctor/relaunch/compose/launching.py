@@ -87,11 +87,34 @@ def _holds(client: Client, inspection: Inspection, planned: Edition, changes: Se
     )
 
 
+def return_edition(client: Client, inspection: Inspection, edits: Sequence[tuple[str, str]]) -> Edition:
+    """A service with edits of its file taken back; what somebody else edited in it meanwhile stays.
+
+    Args:
+        client: of the engine.
+        inspection: the container.
+        edits: that lead back, in their order: of each a text and what it becomes.
+
+    Raises:
+        UserError: the file was edited in the same places, or says all that already; or the engine does not answer.
+    """
+    service = open_service(client, inspection)
+    text: str | None = service.document.text
+    for base, wanted in edits:
+        text = merged(base, wanted, text) if text is not None else None
+    if text is None:
+        raise refused(texts.edited_since(str(service.path)))
+    if text == service.document.text:
+        raise refused(texts.NO_SUCH_CHANGE)
+    return Edition(service, text, _command_with(service, text))
+
+
 def return_service(
     client: Client,
     inspection: Inspection,
     edits: Sequence[tuple[str, str]],
     *,
+    planned: Edition | None = None,
     accept_drift: bool = False,
     readiness: Readiness,
     patience: Patience,
@@ -100,12 +123,11 @@ def return_service(
 ) -> Outcome:
     """Take edits of the file of a service back, and let Compose make its container from that.
 
-    What somebody else edited in the file meanwhile stays.
-
     Args:
         client: of the engine.
         inspection: the container.
-        edits: that lead back, in their order: of each a text and what it becomes.
+        edits: as of ``return_edition``.
+        planned: what that was before consent; None to ask it now.
         accept_drift: as of ``relaunch_service``, as the other arguments.
         readiness: knows when its server serves.
         patience: how long is waited.
@@ -113,15 +135,8 @@ def return_service(
         root: stands for the state folder of sgdoctor.
     """
     try:
-        service = open_service(client, inspection)
-        text: str | None = service.document.text
-        for base, wanted in edits:
-            text = merged(base, wanted, text) if text is not None else None
-        if text is None:
-            raise refused(texts.edited_since(str(service.path)))
-        if text == service.document.text:
-            raise refused(texts.NO_SUCH_CHANGE)
-        planned = Edition(service, text, _command_with(service, text))
+        if planned is None or not _holds(client, inspection, planned, ()):
+            planned = return_edition(client, inspection, edits)
     except UserError as error:
         return Outcome(Ending.REFUSED, reason=error.message)
     return _carry_out(

@@ -256,7 +256,9 @@ async def test_why_a_button_does_nothing_is_said() -> None:
 @pytest.mark.parametrize(("recorded", "why"), [(False, "log and no container"), (True, "a recorded run")])
 async def test_of_a_log_the_plan_can_be_seen_and_nothing_be_done(recorded: bool, why: str) -> None:
     moment = snapshot_of(FAILED)
+    moment = moment._replace(subject=moment.subject._replace(kind="file"))
     async with desk(FAILED, moment, doctor=LogDoctor(base(), lambda: moment, recorded=recorded)) as one:
+        keys = one.screen.splitlines()[-1]
         for key in ("r", "u", "h"):
             one.app.clear_notifications()
             await one.press(key)
@@ -269,6 +271,19 @@ async def test_of_a_log_the_plan_can_be_seen_and_nothing_be_done(recorded: bool,
         await one.settled(lambda: any(f"{why}: there is nothing to act on" in toast for toast in one.toasts))
 
     assert "The launch as the log shows it with 1 change" in shown
+    assert not [label for label in ("Relaunch", "Roll back", "Heal") if label in keys]
+    assert "Preflight" in keys
+
+
+async def test_what_is_said_while_one_waits_does_not_stand_in_front_of_the_answer() -> None:
+    async with ward() as one:
+        one.doctor.awake.clear()
+        await one.press("f")
+        await one.said("Looking at")
+        one.doctor.awake.set()
+        await one.settled(lambda: isinstance(one.app.screen, PlanScreen))
+
+        assert not [toast for toast in one.toasts if "Looking at" in toast]
 
 
 async def test_a_server_that_is_fine_has_an_empty_plan() -> None:

@@ -50,11 +50,21 @@ class Asking(Actions):
             return
         self._asks = True
         before = self.screen
-        timer = self.set_timer(_LONG_SECONDS, self._say_looking)
+        looking = False
+
+        def say_looking() -> None:
+            nonlocal looking
+            looking = True
+            self.say(say_cure(self.view.lang, "looking", name=self.subject_name))
+
+        timer = self.set_timer(_LONG_SECONDS, say_looking)
 
         def over(act: Callable[[], object]) -> None:
             self._asks = False
             timer.stop()
+            if looking:
+                # It would stand in front of what was found.
+                self.clear_notifications()
             act()
 
         def run() -> None:
@@ -82,9 +92,6 @@ class Asking(Actions):
 
     def _say_why(self, text: Text, severity: str) -> None:
         self.say(printable(text.in_language(self.view.lang)), severity=severity)
-
-    def _say_looking(self) -> None:
-        self.say(say_cure(self.view.lang, "looking", name=self.subject_name))
 
     @property
     def subject_name(self) -> str:

@@ -144,6 +144,11 @@ class View:
         return self.snapshot.verdict.diagnoses if self.snapshot is not None else ()
 
     @property
+    def acts(self) -> bool:
+        """Whether what is watched may be one that can be acted on: of a log there is none."""
+        return self.snapshot is None or self.snapshot.subject.kind in ("container", "process")
+
+    @property
     def unstarted(self) -> bool:
         """Whether the container is there and was never started."""
         snapshot = self.snapshot

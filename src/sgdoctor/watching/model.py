@@ -25,7 +25,7 @@ class Subject(NamedTuple):
     """What is watched; empty where unknown.
 
     Attributes:
-        kind: ``container``, ``file`` or ``stdin``.
+        kind: ``container``, ``process``, ``file`` or ``stdin``.
         name: as the user knows it.
         id: of the container, short.
         image: of the container.

@@ -14,6 +14,8 @@ from sgdoctor.tui.widgets import Drawing
 from sgdoctor.tui.words import tell
 
 _TICK: Final = 0.5
+_ACTING: Final = frozenset({"relaunch", "rollback", "heal"})
+"""Keys that are of no use on a log; who presses one is told why."""
 
 
 class KeyBar(Drawing):
@@ -28,12 +30,14 @@ class KeyBar(Drawing):
 
     def part(self, view: View) -> tuple[object, ...]:
         """See ``Drawing``."""
-        return (view.keys,)
+        return (view.keys, view.acts)
 
     def lines(self, width: int) -> list[Content]:
         """One line."""
         log = self.active == "log"
         keys = [key for key in self.view.keys if key.scope is Scope.APP or (log and key.scope is Scope.LOG)]
+        if not self.view.acts:
+            keys = [key for key in keys if key.action not in _ACTING]
         # The keys of the log come first while it has the keyboard.
         keys.sort(key=lambda key: key.scope is not Scope.LOG)
         return [key_bar(keys, self.view.lang, width)]

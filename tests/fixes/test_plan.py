@@ -6,6 +6,7 @@ import pytest
 
 from sgdoctor.engines.sglang.memory.prediction import Failure, Prediction, Warned, known
 from sgdoctor.errors import UserError
+from sgdoctor.fixes.flag_tables import flag_problems
 from sgdoctor.fixes.memory.solution import Cut, Interval, Outcome, Solution
 from sgdoctor.fixes.model import Basis, Plan
 from sgdoctor.fixes.plan import Knowledge, Wishes, plan_for
@@ -250,3 +251,35 @@ def test_a_model_in_float16_beside_a_state_in_bfloat16_is_foreseen() -> None:
 
     assert (Basis.PREDICTED, (DTYPE,)) in bases(made)
     assert DTYPE not in kept.changes
+
+
+def test_thousands_of_unknown_flags_take_few_looks() -> None:
+    table = flags_of()
+    names = [f"--nobody-has-{number}" for number in range(300)]
+    document = words(f"--model-path x {' '.join(names)} --dtype bf16 --nobody-has-7 seven")
+    looks = []
+
+    def look(launch: Launch) -> Sequence[Problem]:
+        looks.append(launch)
+        return flag_problems(launch, table, {})
+
+    problems = flag_problems(document.launch, table, {})
+    made = plan_for(document, Knowledge(table, look, problems=problems))
+
+    assert [*names, "--dtype"] == [change.name for step in made.steps for change in step.changes]
+    assert ("--model-path", "x", "--dtype", "bfloat16") == made.after.argv[3:]
+    assert 10 > len(looks)
+
+
+def test_unknown_flags_that_cannot_all_go() -> None:
+    table = flags_of()
+    document = words("--nobody-has-1 1 --nobody-has-2 '$@' --nobody-has-3")
+
+    def look(launch: Launch) -> Sequence[Problem]:
+        return flag_problems(launch, table, {})
+
+    made = plan_for(document, Knowledge(table, look, problems=look(document.launch)))
+
+    # Without the word that may stand for it, --model-path would be missing.
+    assert ["--nobody-has-1", "--nobody-has-3"] == [change.name for step in made.steps for change in step.changes]
+    assert ["--nobody-has-2"] == [change.name for step in made.alternatives for change in step.changes]

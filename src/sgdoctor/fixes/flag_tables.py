@@ -13,6 +13,7 @@ from sgdoctor.engines.sglang.versions import version_key
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.plan import as_meant
 from sgdoctor.launch.change import Change
+from sgdoctor.launch.flag_edits import NO_FLAGS, WordEdit, given_flags, with_edits
 from sgdoctor.launch.model import Document, Launch, Problem
 from sgdoctor.texts import Text
 
@@ -100,11 +101,26 @@ def likeliest(document: Document | None, facts: Mapping[str, Any]) -> Schema:
     launch = as_meant(document, document.problems, newest)
     least = facts.get("version_min")
     known = [one for one in versions() if not isinstance(least, str) or version_key(one) >= version_key(least)]
+    tables = list(map(schema, reversed(known)))
+    launch = _of_some_version(launch, tables)
     return min(
-        map(schema, reversed(known)),
+        tables,
         key=lambda table: sum(problem.severity in _BAD for problem in flag_problems(launch, table, facts)),
         default=newest,
     )
+
+
+def _of_some_version(launch: Launch, tables: Sequence[Schema]) -> Launch:
+    """The launch without the flags that no version has: they are as wrong in each of them."""
+    unknown = [
+        one
+        for one in given_flags(launch.argv, launch.flags_at, NO_FLAGS)
+        if not any(table.matches(one.flag) for table in tables)
+    ]
+    if not unknown:
+        return launch
+    edits = [WordEdit(one.start, one.end, ()) for one in unknown]
+    return replace(launch, argv=tuple(with_edits(launch.argv, edits)))
 
 
 def assumed(version: str, table: Schema) -> Text | None:

@@ -8,6 +8,7 @@ that the engine would not start with, is offered as an alternative.
 import shlex
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from sgdoctor.diagnosis.model import Verdict
@@ -24,11 +25,12 @@ from sgdoctor.fixes.model import (
 )
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches
 from sgdoctor.fixes.predictions import predicted_steps
+from sgdoctor.fixes.said import said, says
 from sgdoctor.fixes.solving import Solver
 from sgdoctor.fixes.steps import Remedy, check_chosen, is_chosen, remedies_of, remedy_of
 from sgdoctor.launch.amended import subject
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.flag_edits import flag_edits, given_flags, with_edits
+from sgdoctor.launch.flag_edits import flag_edits, with_edits
 from sgdoctor.launch.model import Document, EditState, FlagTable, Launch, Problem
 from sgdoctor.launch.render import unified_diff
 from sgdoctor.texts import Text
@@ -117,6 +119,7 @@ class _Maker:
         self.launch = launch
         self.steps: list[Step] = []
         self.alternatives: list[Step] = []
+        self._offered: set[frozenset[Change]] = set()
         self.left: list[Left] = []
         self.solution: Solution | None = None
         self.before = known.solve(launch) if known.solve is not None else None
@@ -161,11 +164,22 @@ class _Maker:
 
     def add(self, steps: Iterable[Step]) -> None:
         """Takes the steps that go with those that are there, and offers the others."""
-        for step in steps:
-            if self._goes(step):
-                self._accept(step)
-            else:
-                self.offer((step,))
+        for together, alike in groupby(steps, self._takes_unknown_away):
+            several = tuple(alike)
+            # To try each alone would take as many looks at all words as there are such flags.
+            if together and self._goes(*several):
+                self._accept(*several)
+                continue
+            for step in several:
+                if self._goes(step):
+                    self._accept(step)
+                else:
+                    self.offer((step,))
+
+    def _takes_unknown_away(self, step: Step) -> bool:
+        """Whether all that a step does is to take away flags that the engine does not have."""
+        flags = self._known.flags
+        return all(change.kind == "flag.unset" and flags.arity(change.name) is None for change in step.changes)
 
     def take_memory(self, remedies: Sequence[Remedy], chosen: Collection[str]) -> None:
         """Lets the card say which numbers fit; where nobody knows it, the rules of the failures do."""
@@ -216,29 +230,38 @@ class _Maker:
         ended_so = any(diagnosis.rule.id in OUT_OF_MEMORY for diagnosis in verdict.diagnoses)
         return self.before.now.failure is not None and not ended_so
 
-    def _goes(self, step: Step) -> bool:
-        """Whether a step contradicts none before it, and leads to no complaint of the engine that is not there now."""
-        fresh = self._fresh(step)
+    def _goes(self, *steps: Step) -> bool:
+        """Whether steps contradict none before them, and lead to no complaint of the engine that is not there now."""
+        fresh = [change for step in steps for change in self._fresh(step)]
         if any(subject(change, self._known.flags) in self._taken for change in fresh):
             return False
         launch = changed(self.launch, fresh, self._known.flags)
         return _complaints(self._known.check(launch)) <= self._wrong
 
-    def _accept(self, step: Step) -> None:
-        fresh = self._fresh(step)
-        # Two patches at start-up are one file: the second one changes nothing more in the launch.
-        if fresh or step.id in self._known.patches.plans:
-            before, self.launch = self.launch, changed(self.launch, fresh, self._known.flags)
-            self._give_way(fresh)
-            self.steps.append(replace(step, changes=fresh))
-            # What the user asks for stays, even if it is so already.
-            kept = [] if step.basis is Basis.ASKED else self._kept(fresh, before)
-            self._taken |= {subject(change, self._known.flags): change for change in fresh if change not in kept}
+    def _accept(self, *steps: Step) -> None:
+        seen: set[Change] = set()
+        accepted: list[Step] = []
+        for step in steps:
+            fresh = tuple(change for change in self._fresh(step) if change not in seen)
+            # Two patches at start-up are one file: the second one changes nothing more in the launch.
+            if fresh or step.id in self._known.patches.plans:
+                accepted.append(replace(step, changes=fresh))
+                seen.update(fresh)
+        if not accepted:
+            return
+        every = [change for step in accepted for change in step.changes]
+        before, self.launch = self.launch, changed(self.launch, every, self._known.flags)
+        self._give_way(every)
+        self.steps += accepted
+        # What the user asks for stays, even if it is so already.
+        lasting = [change for step in accepted if step.basis is Basis.ASKED for change in step.changes]
+        kept = set(self._kept(every, before)).difference(lasting)
+        self._taken |= {subject(change, self._known.flags): change for change in every if change not in kept}
 
     def _kept(self, changes: Sequence[Change], before: Launch) -> list[Change]:
         """The changes of a flag that leave it the value that counts: a later step may set another one."""
         flags = self._known.flags
-        (_, was), (_, now) = _said(before, flags), _said(self.launch, flags)
+        (_, was), (_, now) = said(before, flags), said(self.launch, flags)
         return [
             change
             for change in changes
@@ -260,11 +283,10 @@ class _Maker:
 
     def offer(self, steps: Iterable[Step]) -> None:
         """Keeps other ways, each once."""
-        known = {frozenset(step.changes) for step in self.alternatives}
         for step in steps:
-            if frozenset(step.changes) not in known:
+            if frozenset(step.changes) not in self._offered:
                 self.alternatives.append(step)
-                known.add(frozenset(step.changes))
+                self._offered.add(frozenset(step.changes))
 
     def _fresh(self, step: Step) -> tuple[Change, ...]:
         """The changes of a step that are not made yet."""
@@ -330,8 +352,8 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
             left += [Left(change, why) for change, why in edited.left]
             # Whatever the form, its new text must say exactly what was planned.
             left_out = {change.kind for change in told} & {"flag.set", "flag.unset", "docker.command"}
-            lost = [change for change in changes if not _is_in(edited.launch, change)]
-            as_planned = _said(edited.launch, known.flags) == _said(after, known.flags)
+            lost = [change for change in changes if not says(edited.launch, change)]
+            as_planned = said(edited.launch, known.flags) == said(after, known.flags)
             if (as_planned or left_out or not after.argv) and set(lost) <= set(told):
                 after, text = edited.launch, edited.text
             else:
@@ -359,32 +381,10 @@ def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
     )
 
 
-def _said(launch: Launch, flags: FlagTable) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """The program of a launch, and the values of its flags: of several equal flags argparse takes the last."""
-    given = given_flags(launch.argv, launch.flags_at, flags)
-    return launch.argv[: launch.flags_at], {flags.canonical(one.flag): one.values for one in given}
-
-
 def _diff(old: str, new: str, file: str) -> str:
     if not file:  # a command that was typed has no line end that could be missing
         old, new = (text if text.endswith("\n") else f"{text}\n" for text in (old, new))
     return unified_diff(old, new, file or "launch")
-
-
-def _is_in(launch: Launch, change: Change) -> bool:
-    """Whether a launch says what a change is about; of kinds that it does not tell, yes. Flags are in its words."""
-    match change.kind:
-        case "env.set":
-            return launch.env.get(change.name) == change.value
-        case "env.unset":
-            return change.name not in launch.env
-        case "file.mount":
-            return any(mount.target == change.name for mount in launch.mounts)
-        case "image.tag":
-            return launch.image == change.value
-        case "docker.ipc":
-            return launch.ipc == change.value
-    return True
 
 
 def _complaints(problems: Iterable[Problem]) -> frozenset[tuple[str, str]]:

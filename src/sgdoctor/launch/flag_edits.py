@@ -89,14 +89,16 @@ def flag_edits(words: Sequence[str], start: int, changes: Iterable[Change], flag
     user chose, ``--flag value`` or ``--flag=value``, is kept. A new flag is inserted at the end. A value of a flag that
     takes many is split at blanks.
     """
-    given = given_flags(words, start, flags)
+    by_name: dict[str, list[Given]] = {}
+    for one in given_flags(words, start, flags):
+        by_name.setdefault(flags.canonical(one.flag), []).append(one)
     edits: dict[int, WordEdit] = {}
     added: dict[str, tuple[str, ...]] = {}
     for change in changes:
         if change.kind not in ("flag.set", "flag.unset"):
             continue
         name = flags.canonical(change.name)
-        places = [one for one in given if flags.canonical(one.flag) == name]
+        places = by_name.get(name, [])
         if change.kind == "flag.unset":
             added.pop(name, None)
             edits |= {one.start: WordEdit(one.start, one.end, ()) for one in places}
@@ -115,10 +117,12 @@ def flag_edits(words: Sequence[str], start: int, changes: Iterable[Change], flag
 
 def with_edits(words: Sequence[str], edits: Iterable[WordEdit]) -> list[str]:
     """The words with ``edits`` made."""
-    result = list(words)
-    for edit in sorted(edits, reverse=True):
-        result[edit.start : edit.end] = edit.words
-    return result
+    result: list[str] = []
+    at = 0
+    for edit in sorted(edits):
+        result += (*words[at : edit.start], *edit.words)
+        at = edit.end
+    return [*result, *words[at:]]
 
 
 def _values(change: Change, flags: FlagTable) -> tuple[str, ...]:

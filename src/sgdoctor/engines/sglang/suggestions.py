@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from sgdoctor.engines.sglang.history import FlagHistory, load_foreign, load_history
@@ -14,6 +15,9 @@ _GROUPED: Final = lazy_pattern(r"^[0-9]{1,3}(?:,[0-9]{3})+$")
 
 _LIKENESS: Final = 0.8
 _CHOICE_LIKENESS: Final = 0.6
+_SHARE_ALONE: Final = 1 - _LIKENESS + 1e-9
+_SLOTS: Final = 128
+_TIMES: Final = 4
 # Names of the same thing elsewhere, and choices that SGLang renamed (`nano_v3` in 0.5.10); used only where the choices
 # hold the right-hand side.
 _SYNONYMS: Final[dict[str, str]] = {
@@ -73,8 +77,7 @@ def place(flag: str, here: Collection[str] | None, choices: Collection[str] = ()
         older = None if here is None else predecessor_of(known, None, here)
         suggestion = older[0] if older else None
     else:
-        candidates = tuple(choices) or sorted(frozenset(accepted) - {flag})
-        suggestion = next(iter(difflib.get_close_matches(dashed, candidates, n=1, cutoff=_LIKENESS)), None)
+        suggestion = closest(dashed, frozenset(choices) or frozenset(accepted), flag)
     return Placed(
         underscore=underscore,
         since=history.since(known),
@@ -84,6 +87,49 @@ def place(flag: str, here: Collection[str] | None, choices: Collection[str] = ()
         other_engine=foreign.engine if foreign else None,
         suggestion=suggestion,
     )
+
+
+def closest(word: str, names: frozenset[str], but: str = "") -> str | None:
+    """The name that is most like a word, as ``difflib.get_close_matches`` has it; None if none is alike.
+
+    Args:
+        word: as typed.
+        names: to choose from.
+        but: one of them that does not count.
+    """
+    longest = max(map(len, names), default=0)
+    if 2 * longest < _LIKENESS * (len(word) + longest):
+        return None
+    letters = _letters(word)
+    matcher = difflib.SequenceMatcher(b=word)
+    best: tuple[float, str] | None = None
+    for name, length, others in _letters_of(names):
+        # At least as many letters have no partner as one of the two words has more of than the other.
+        alone = (letters ^ others).bit_count()
+        if alone > _SHARE_ALONE * (len(word) + length) or name == but:
+            continue
+        matcher.set_seq1(name)
+        likeness = matcher.ratio()
+        if likeness >= _LIKENESS and (best is None or (likeness, name) > best):
+            best = likeness, name
+    return None if best is None else best[1]
+
+
+@lru_cache(maxsize=64)
+def _letters_of(names: frozenset[str]) -> tuple[tuple[str, int, int], ...]:
+    return tuple((name, len(name), _letters(name)) for name in names if name)
+
+
+def _letters(word: str) -> int:
+    """How often each letter stands in a word, up to four times, as bits: one for the first, one for the second ..."""
+    bits = 0
+    for letter in word:
+        place = ord(letter) % _SLOTS * _TIMES
+        for bit in range(place, place + _TIMES):
+            if not bits >> bit & 1:
+                bits |= 1 << bit
+                break
+    return bits
 
 
 def successor_of(flag: str, accepted: Collection[str], history: FlagHistory) -> tuple[str, str | None] | None:

@@ -1,7 +1,9 @@
 """The options of one SGLang version, looked up the way argparse does it."""
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
 from typing import Any, Final
 
 from sgdoctor.launch.model import Arity
@@ -70,12 +72,14 @@ class Schema:
     options: tuple[Option, ...]
     names: frozenset[str] = field(init=False, repr=False, compare=False)
     _by_name: Mapping[str, Option] = field(init=False, repr=False, compare=False)
+    _sorted: Sequence[str] = field(init=False, repr=False, compare=False)
     _matches: dict[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         by_name = {name: option for option in self.options if not option.no_cli for name in option.names}
         object.__setattr__(self, "names", frozenset(by_name))
         object.__setattr__(self, "_by_name", by_name)
+        object.__setattr__(self, "_sorted", sorted(by_name))
         object.__setattr__(self, "_matches", {})
 
     def option(self, flag: str) -> Option | None:
@@ -91,8 +95,14 @@ class Schema:
         if len(flag) <= 2:
             return ()
         if flag not in self._matches:
-            self._matches[flag] = tuple(name for name in self._by_name if name.startswith(flag))
+            self._matches[flag] = self._beginning(flag)
         return self._matches[flag]
+
+    def _beginning(self, flag: str) -> tuple[str, ...]:
+        """The names that begin with ``flag``, in the order of the options."""
+        first = bisect_left(self._sorted, flag)
+        found = set(takewhile(lambda name: name.startswith(flag), islice(self._sorted, first, None)))
+        return tuple(name for name in self._by_name if name in found) if len(found) > 1 else tuple(found)
 
     def arity(self, flag: str) -> Arity | None:
         """How many values ``flag`` takes; None for a flag that this version does not have."""

@@ -84,7 +84,7 @@ def unknown_flag(given: Given, schema: Schema) -> Problem:
     )
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=8192)
 def _placed(flag: str, names: frozenset[str]) -> Placed:
     return place(flag, names)
 

@@ -1,0 +1,27 @@
+"""What a launch says, to be held against what was planned."""
+
+from sgdoctor.launch.change import Change
+from sgdoctor.launch.flag_edits import given_flags
+from sgdoctor.launch.model import FlagTable, Launch
+
+
+def said(launch: Launch, flags: FlagTable) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The program of a launch, and the values of its flags: of several equal flags argparse takes the last."""
+    given = given_flags(launch.argv, launch.flags_at, flags)
+    return launch.argv[: launch.flags_at], {flags.canonical(one.flag): one.values for one in given}
+
+
+def says(launch: Launch, change: Change) -> bool:
+    """Whether a launch says what a change is about; of kinds that it does not tell, yes. Flags are in its words."""
+    match change.kind:
+        case "env.set":
+            return launch.env.get(change.name) == change.value
+        case "env.unset":
+            return change.name not in launch.env
+        case "file.mount":
+            return any(mount.target == change.name for mount in launch.mounts)
+        case "image.tag":
+            return launch.image == change.value
+        case "docker.ipc":
+            return launch.ipc == change.value
+    return True

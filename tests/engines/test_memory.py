@@ -18,11 +18,11 @@ from tests.engines.conftest import events_in
 Real = Callable[[str], Sequence[Event]]
 
 ADVICE = [
-    ("oom-runtime", 0.67, 0.93, 8192),
-    ("oom-kv-alloc-a", 0.67, 0.95, 1024),
-    ("skel27-mfs-0.99", 0.86, 0.94, 1024),
+    ("oom-runtime", 0.67, 0.86, 8192),
+    ("oom-kv-alloc-a", 0.67, 0.91, 1024),
+    ("skel27-mfs-0.99", 0.86, 0.93, 1024),
     ("oom-weights", None, None, 1024),
-    ("skel27-mfs-0.80", 0.87, None, 1024),
+    ("skel27-mfs-0.80", 0.86, None, 1024),
 ]
 
 

@@ -41,7 +41,7 @@ def ways_of(solution: Solution, seen: Remedy | None) -> list[Way]:
             basis=basis,
             title=_title(solution),
             why=why,
-            note=_working(solution.interval),
+            note=_working(solution.interval, solution.fraction),
             rule=rule,
         )
         ways.append(Way(step, advised=True))
@@ -81,14 +81,16 @@ def _title(solution: Solution) -> Text:
     )
 
 
-def _working(interval: Interval | None) -> Text:
-    """Which values of the fraction work."""
+def _working(interval: Interval | None, best: float | None) -> Text:
+    """Which values of the fraction work, in the words of the diagnosis."""
     if interval is None or interval.empty:
         return NO_TEXT
-    low, high = f"{interval.low:.2f}", f"{interval.high:.2f}"
-    en, zh = f"Values from {low} to {high} work", f"{low} 到 {high} 之间的值可行"
+    en = f"It works from {interval.low:.2f} to {interval.high:.2f}"
+    zh = f"自 {interval.low:.2f} 起至 {interval.high:.2f} 可行"
     if interval.low <= interval.safe < interval.high:
-        return Text(f"{en}, up to {interval.safe:.2f} for certain.", f"{zh}，{interval.safe:.2f} 以内是确定的。")
+        en, zh = f"{en} (up to {interval.safe:.2f} for certain)", f"{zh}（{interval.safe:.2f} 以内是确定的）"
+    if best is not None:
+        en, zh = f"{en}; recommended {best:.2f}", f"{zh}，推荐 {best:.2f}"
     return Text(f"{en}.", f"{zh}。")
 
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from sgdoctor.engines.base import Fact
 from sgdoctor.engines.sglang import SGLANG
+from sgdoctor.engines.sglang.memory.fractions import TOO_LOW, at_fraction
 from sgdoctor.engines.sglang.memory.predict import Card, Start
 from sgdoctor.engines.sglang.memory.settings import Settings
 from sgdoctor.engines.sglang.memory.shape import shape_of
-from sgdoctor.fixes.memory.limits import at_fraction, interval_of
+from sgdoctor.fixes.memory.limits import interval_of
 from sgdoctor.fixes.memory.situation import Situation, Tried, situation_of
 from sgdoctor.fixes.memory.solution import Outcome, Solution
 from sgdoctor.fixes.memory.solver import solve
@@ -22,6 +23,7 @@ from sgdoctor.launch.change import Change
 from sgdoctor.logs.folding import fold
 from sgdoctor.logs.framing import read_lines
 from tests.engines.memory_cases import deviation, facts_of, reported_start, vectors
+from tests.fixes.samples import verdict_of
 
 MODEL_27B = {
     "--model-path": "/models/huggingface/cyankiwi/Qwen3.6-27B-AWQ-INT4",
@@ -155,11 +157,37 @@ def test_pools_without_room_are_given_a_larger_share(log: str, rule: str, low: f
         ("skel27-mfs-0.80", "SGL402"),
         ("skel27-default", "SGL402"),
         ("weights-over-fraction", "SGL421"),
+        ("moe-mfs-tiny", "SGL401"),
+        ("oom-kv-alloc-a", "SGL412"),
+        ("skel27-mfs-0.99", "SGL413"),
     ],
 )
-def test_the_figures_of_one_log_and_the_whole_model_name_one_number(log: str, rule: str) -> None:
-    """A diagnosis knows the figures alone; it would confuse to be told another value by the plan."""
-    assert facts_of(log)["solver.fraction"].value == solved(log, rule).fraction
+def test_a_diagnosis_and_the_plan_name_the_same_numbers(log: str, rule: str) -> None:
+    """A diagnosis knows the log alone; it would confuse to be told another value by the plan."""
+    facts, found = facts_of(log), solved(log, rule)
+    assert found.interval is not None
+    advised = "solver.fraction" if rule in TOO_LOW else "fraction_lower"
+
+    assert found.fraction == facts[advised].value
+    assert found.interval.low == facts["fraction_floor"].value
+    assert found.interval.high == facts["solver.high"].value
+
+
+@pytest.mark.parametrize("log", ["article27-mfs-0.80", "moe-mfs-tiny", "weights-over-fraction", "oom-kv-alloc-a"])
+def test_diagnosis_and_plan_say_which_fractions_work_in_the_same_words(log: str) -> None:
+    verdict = verdict_of(log)
+    rule = verdict.diagnoses[0].rule.id
+    found = solved(log, rule)
+    (step, *_), fix = [way.step for way in ways_of(found, None)], verdict.diagnoses[0].fixes[0]
+
+    assert step.changes == fix.changes
+    assert found.interval is not None
+    low, high = f"{found.interval.low:.2f}", f"{found.interval.high:.2f}"
+    for said in (step.note, fix.summary):
+        assert f"t works from {low} to {high}" in said.en
+        assert f"; recommended {found.fraction:.2f}." in said.en
+        assert f"自 {low} 起至 {high} " in said.zh
+        assert f"，推荐 {found.fraction:.2f}。" in said.zh
 
 
 @pytest.mark.parametrize("log", ["boot-dense", "boot-hybrid", "skel27-mfs-0.88", "skel35moe-mfs-0.92"])
@@ -214,6 +242,24 @@ def test_a_capture_failure_never_leads_to_the_printed_advice() -> None:
 )
 def test_graphs_are_cut_where_that_may_save_what_was_lacking(lacking: float, first: Change) -> None:
     assert first == solve(capture_failed("dense-8b", lacking)).changes[0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "flag"), [("SGL414", "--cuda-graph-max-bs-decode"), ("SGL415", "--chunked-prefill-size")]
+)
+def test_a_lower_fraction_is_offered_beside_smaller_graphs_or_prompts(rule: str, flag: str) -> None:
+    situation = capture_failed("dense-8b", 0.05, chunk=8192)
+    flags = replace(situation.start.settings, fraction=0.97)
+    found = solve(Situation(situation.start.under(flags), Tried(flags, 0.97, rule, 0.05)))
+    lower = next(cut for cut in found.cuts if cut.id == "lower-fraction")
+    (change,) = lower.changes
+
+    assert flag == found.changes[0].name
+    assert "--mem-fraction-static" == change.name
+    assert 0.7 < float(change.value or 1) <= (found.fraction or 0) < 0.97
+    assert lower.opens
+    assert (lower.prediction.kv_tokens or 0) > 0
+    assert "KV cache" in lower.loss.en
 
 
 @pytest.mark.parametrize("lacking", [0.0, 0.01])

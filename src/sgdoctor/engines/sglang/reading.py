@@ -1,7 +1,7 @@
 """From the events of one attempt to phases and facts: every line goes to the reader of its first word."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sgdoctor.engines.base import PhaseName, Reading
 from sgdoctor.engines.sglang import errors, markers, serving, startup
@@ -12,6 +12,9 @@ from sgdoctor.engines.sglang.memory import derived
 from sgdoctor.engines.sglang.server_args import is_server_args, read_server_args
 from sgdoctor.engines.sglang.versions import Bounds, bounds_by_fields, bounds_by_flags
 from sgdoctor.logs.event import Event, EventKind
+
+if TYPE_CHECKING:
+    from sgdoctor.engines.sglang.memory.fractions import Advice
 
 _USAGE: Final = ("usage: ", "[-", "-", "{")
 _WHOLE_ARGUMENTS: Final = 100
@@ -237,17 +240,8 @@ def _finish(attempt: Attempt) -> Reading:
         line = book.line("state_slots_needed", "args.mamba_radix_cache_strategy", "state_slots")
         book.add_derived("state_slots_needed", needed, line)
     known = derived.figures(book.value, slots_from_pool=book.value("state_gib") is not None, high=bounds.high)
-    state_minimum = derived.state_fraction_min(known) if hybrid else None
-    book.add_derived("state_fraction_min", state_minimum, book.line("state_slots", "mem_after_weights_gib"))
-    minimum = derived.kv_fraction_min(known, attempt.printed_minimum)
-    line = book.line("mem_after_weights_gib", "fraction")
-    book.add_derived("kv_fraction_min", minimum, line)
-    floor = derived.fraction_floor(minimum, state_minimum, hybrid=hybrid)
-    book.add_derived("fraction_floor", floor, line)
-    book.add_derived("fraction_lower", derived.fraction_lower(book.value, floor), book.line("fraction"))
     chunk = book.value("chunked_prefill_size") or book.value("args.chunked_prefill_size")
-    graphs = derived.prefill_graphs(book.value("args.cuda_graph_config"))
-    book.add_derived("solver.fraction", derived.fitting_fraction(known, floor, chunk, graphs), line)
+    _add_fractions(attempt, known, chunk, hybrid=hybrid)
     book.add_derived(
         "chunk_half", derived.chunk_half(chunk), book.line("chunked_prefill_size", "args.chunked_prefill_size")
     )
@@ -260,6 +254,38 @@ def _finish(attempt: Attempt) -> Reading:
         shutdown_line=attempt.shutdown_line,
         recognised=attempt.recognised,
     )
+
+
+def _add_fractions(attempt: Attempt, known: derived.Figures, chunk: Any, *, hybrid: bool) -> None:
+    """What the static fraction has to be: by the whole model where the log tells it, else by its figures alone."""
+    book = attempt.book
+    state_minimum = derived.state_fraction_min(known) if hybrid else None
+    minimum = derived.kv_fraction_min(known, attempt.printed_minimum)
+    floor = derived.fraction_floor(minimum, state_minimum, hybrid=hybrid)
+    lower = derived.fraction_lower(book.value, floor)
+    graphs = derived.prefill_graphs(book.value("args.cuda_graph_config"))
+    fitting = derived.fitting_fraction(known, floor, chunk, graphs)
+    advice = _advice(attempt, known)
+    if advice is not None:
+        floor = advice.span.low
+        state_minimum = floor if hybrid else None
+        fitting, lower = (advice.best, None) if advice.too_low else (None, advice.best)
+    line = book.line("mem_after_weights_gib", "fraction")
+    book.add_derived("state_fraction_min", state_minimum, book.line("state_slots", "mem_after_weights_gib"))
+    book.add_derived("kv_fraction_min", minimum, line)
+    book.add_derived("fraction_floor", floor, line)
+    book.add_derived("fraction_lower", lower, book.line("fraction"))
+    book.add_derived("solver.fraction", fitting, line)
+    if advice is not None and advice.best is not None:
+        book.add_derived("solver.high", advice.span.high, line)
+
+
+def _advice(attempt: Attempt, known: derived.Figures) -> "Advice | None":
+    if not attempt.failed or known.pre is None or known.fraction is None:
+        return None
+    from sgdoctor.engines.sglang.memory.fractions import advice_of  # noqa: PLC0415 - most logs do without it
+
+    return advice_of(attempt.book.facts)
 
 
 def _version(attempt: Attempt) -> Bounds:

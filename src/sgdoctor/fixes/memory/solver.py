@@ -5,8 +5,9 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
+from sgdoctor.engines.sglang.memory.fractions import TOO_LOW, at_fraction
 from sgdoctor.engines.sglang.memory.prediction import Prediction, Warned
-from sgdoctor.fixes.memory.limits import TOO_LOW, at_fraction, best_fraction, interval_of, saved_beside_pools
+from sgdoctor.fixes.memory.limits import best_fraction, interval_of, saved_beside_pools
 from sgdoctor.fixes.memory.options import Option, first_relief, last_resort, options_for
 from sgdoctor.fixes.memory.situation import KV_FULL, Situation
 from sgdoctor.fixes.memory.solution import Cut, Interval, Outcome, Solution
@@ -111,6 +112,7 @@ def _relieved(situation: Situation, now: Prediction, rule: str) -> Solution | No
             fraction = min(fraction, tried.fraction)
         found = at_fraction(start, fraction)
         later = replace(situation, start=start)
+        lower = _lower_fraction(situation, now)
         return Solution(
             Outcome.ADJUST,
             now,
@@ -118,7 +120,7 @@ def _relieved(situation: Situation, now: Prediction, rule: str) -> Solution | No
             fraction,
             option.changes if fraction == now.fraction else (*option.changes, _to(fraction)),
             found,
-            _cuts(later, found),
+            (*(() if lower is None else (lower,)), *_cuts(later, found)),
             _warnings(later, found),
             Text(
                 f"{option.title.en}: that costs less than a smaller KV cache. {option.loss.en}",
@@ -126,6 +128,27 @@ def _relieved(situation: Situation, now: Prediction, rule: str) -> Solution | No
             ),
         )
     return None
+
+
+def _lower_fraction(situation: Situation, now: Prediction) -> Cut | None:
+    """The smaller share that does the same as smaller graphs or prompts; None if none does."""
+    interval = interval_of(situation.start, situation.tried)
+    fraction = None if interval is None else best_fraction(situation.start, interval, situation.tried)
+    if fraction is None or fraction >= now.fraction:
+        return None
+    found = at_fraction(situation.start, fraction)
+    return Cut(
+        id="lower-fraction",
+        changes=(_to(fraction),),
+        title=Text("Lower the share of the pools", "降低缓存池的份额"),
+        loss=Text("A smaller KV cache.", "KV 缓存变小。"),
+        safety="safe",
+        rank=4,
+        prediction=found,
+        interval=interval,
+        opens=True,
+        serves_context=_serves(found, situation),
+    )
 
 
 def _capped(situation: Situation, now: Prediction) -> Solution | None:

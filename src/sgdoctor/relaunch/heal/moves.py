@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from sgdoctor.fixes.memory.limits import TOO_LOW
+from sgdoctor.engines.sglang.memory.fractions import TOO_LOW
 from sgdoctor.fixes.memory.situation import OUT_OF_MEMORY
 from sgdoctor.launch.change import Change
 from sgdoctor.relaunch.heal import texts

@@ -22,7 +22,10 @@ def forecast_lines(diagnosis: Diagnosis, view: View, width: int) -> list[Content
     parts = [say_count(lang, "forecast.changes", forecast.changes)]
     interval, predicted = forecast.interval, forecast.predicted
     if interval is not None and not interval.empty:
-        parts.append(say_cure(lang, "forecast.interval", low=interval.low, high=interval.high))
+        works = say_cure(lang, "forecast.interval", low=interval.low, high=interval.high)
+        if predicted is not None and not predicted.fraction_is_default:
+            works = say_cure(lang, "forecast.recommended", interval=works, best=predicted.fraction)
+        parts.append(works)
     if predicted is not None and predicted.kv_tokens:
         parts.append(say_cure(lang, "forecast.tokens", tokens=f"{predicted.kv_tokens:,}"))
     if predicted is not None and predicted.max_running_requests:

@@ -206,6 +206,27 @@ async def test_a_note_about_the_log_is_shown() -> None:
         assert "◌ sgl ended and is about to be started again." in one.screen
 
 
+async def test_what_is_waited_for_is_said_to_its_end_where_there_is_nothing_else_to_say() -> None:
+    note = Text(f"No container engine answers at unix:///{'x' * 40}/docker.sock. Waiting for the engine.", "没有。")
+    moment = snapshot_of(FAILED, link=Link.WAITING, note=note)
+    moment = moment._replace(lines=0, attempts=(), verdict=moment.verdict._replace(diagnoses=()))
+    async with desk(FAILED, moment, size=(80, 24)) as one:
+        said = " ".join(one.screen.split())
+
+    assert "Waiting for the engine." in said
+
+
+@pytest.mark.parametrize(("kind", "what"), [("container", "the server is left alone"), ("process", "stops the server")])
+async def test_the_help_says_what_leaving_comes_to(kind: str, what: str) -> None:
+    moment = snapshot_of(FAILED)
+    async with desk(FAILED, moment._replace(subject=moment.subject._replace(kind=kind)), size=(200, 60)) as one:
+        await one.press("question_mark")
+        await one.settled(lambda: "Quit" in one.screen or "quit" in one.screen)
+        said = next(line for line in one.screen.splitlines() if "quit" in line and " q " in line)
+
+    assert what in said
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 50), (20, 5), (1, 1), (40, 12), (300, 12)])
 async def test_header_and_verdict_are_seen_at_every_size(size: tuple[int, int]) -> None:
     async with desk(size=size) as one:

@@ -78,7 +78,6 @@ def _app_of(provider: Provider) -> "SgdoctorApp":
 
 
 def _actions(app: "SgdoctorApp") -> Iterator[Offer]:
-    lang = app.view.lang
     for key in app.view.keys:
         if (
             key.scope is Scope.APP
@@ -86,7 +85,7 @@ def _actions(app: "SgdoctorApp") -> Iterator[Offer]:
             and key.action not in ("command_palette", "interrupt")
         ):
             keys = " ".join(map(shown_key, key.keys))
-            yield Offer(key.help.in_language(lang), keys, partial(app.run_action, key.action), common=True)
+            yield Offer(app.view.help_of(key), keys, partial(app.run_action, key.action), common=True)
 
 
 def _attempts(app: "SgdoctorApp") -> Iterator[Offer]:

@@ -22,6 +22,7 @@ from sgdoctor.tui.course import Course
 from sgdoctor.tui.drawing import BAD, BUSY, GOOD, MUTED, ODD
 from sgdoctor.tui.history import History
 from sgdoctor.tui.keys import KEYS, Key, shown_key
+from sgdoctor.tui.words import tell
 from sgdoctor.watching.model import Link, Snapshot
 
 
@@ -147,6 +148,11 @@ class View:
     def acts(self) -> bool:
         """Whether what is watched may be one that can be acted on: of a log there is none."""
         return self.snapshot is None or self.snapshot.subject.kind in ("container", "process")
+
+    def help_of(self, key: Key) -> str:
+        """What a key does, to the server that is watched."""
+        stops = self.snapshot is not None and self.snapshot.subject.kind == "process"
+        return tell(self.lang, "leave.stops") if stops and key.action == "leave" else key.help.in_language(self.lang)
 
     @property
     def unstarted(self) -> bool:

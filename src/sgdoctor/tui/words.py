@@ -98,6 +98,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
         "The mouse works too: click a pane, a card, a key in the bottom line; drag to mark text.",
         "也可使用鼠标：点击窗格、卡片或底部的按键；拖动可选中文字。",
     ),
+    "leave.stops": ("quit, which stops the server", "退出，同时停止服务"),
     "help.close": ("Esc closes", "按 Esc 关闭"),
     # Explanation
     "explain.title": ("Rule {rule}", "规则 {rule}"),

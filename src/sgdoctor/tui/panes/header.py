@@ -16,6 +16,7 @@ from sgdoctor.watching.model import Link, Snapshot
 _GAP: Final = "  "
 _TITLED: Final = 60
 _LEAST_NAME: Final = 6
+_NOTE_ROWS: Final = 3
 
 
 class Header(Drawing):
@@ -160,7 +161,10 @@ def verdict_lines(view: View, width: int, rows: int) -> list[Content]:
     if snapshot is not None and (note := snapshot.note.in_language(view.lang)):
         waiting = snapshot.link is not Link.FOLLOWING
         first = styled(" ◌ " if waiting else " · ", ODD if waiting else MUTED)
-        lines.append(cut(Content.assemble(first, plain(note, MUTED)), width))
+        # Before there is a verdict the note is all that is said, and its end is the way out.
+        most = 1 if pill_of(snapshot) is not Pill.WAITING else _NOTE_ROWS
+        wrapped = wrap(plain(note, MUTED), width - 1, first=first)
+        lines += wrapped if len(wrapped) <= most else shortened(wrapped, most, width - 1)
     kind = pill_of(snapshot)
     symbol, colour = PILLS[kind]
     if kind is Pill.WAITING or snapshot is None:

@@ -4,8 +4,9 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from sgdoctor.tui.drawing import BLANK, CODE, MUTED, column, cut, styled, wrap
-from sgdoctor.tui.keys import GROUPS, Key, shown_key
+from sgdoctor.tui.keys import GROUPS, shown_key
 from sgdoctor.tui.screens.dialog import Dialog
+from sgdoctor.tui.view import View
 from sgdoctor.tui.words import tell
 
 _TWO_COLUMNS = 92
@@ -27,7 +28,7 @@ class HelpScreen(Dialog):
         lang = self.view.lang
         two = width >= _TWO_COLUMNS
         room = (width - 3) // 2 if two else width
-        blocks = [_group(list(self.view.keys), group.value, lang, room) for group in GROUPS]
+        blocks = [_group(self.view, group.value, room) for group in GROUPS]
         blocks = [block for block in blocks if block]
         if two:
             half = sum(map(len, blocks)) / 2
@@ -47,15 +48,15 @@ class HelpScreen(Dialog):
         return [*lines, *wrap(styled(tell(lang, "help.mouse"), MUTED), width)]
 
 
-def _group(keys: list[Key], group: str, lang: str, width: int) -> list[Content]:
-    members = [key for key in keys if key.group == group and key.keys]
+def _group(view: View, group: str, width: int) -> list[Content]:
+    members = [key for key in view.keys if key.group == group and key.keys]
     if not members:
         return []
     title = next(title for name, title in GROUPS.items() if name.value == group)
-    lines = [cut(styled(title.in_language(lang), "bold"), width)]
+    lines = [cut(styled(title.in_language(view.lang), "bold"), width)]
     names = {key.action: " ".join(map(shown_key, key.keys)) for key in members}
     name_width = min(16, max(map(cell_len, names.values())))
     for key in members:
         first = styled(f"  {column(names[key.action], name_width)}  ", CODE)
-        lines += wrap(styled(key.help.in_language(lang)), width, first=first)
+        lines += wrap(styled(view.help_of(key)), width, first=first)
     return [*lines, BLANK]

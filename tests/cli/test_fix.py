@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 
 from sgdoctor.cli.main import main
+from sgdoctor.patches.sitecustomize import verify
 from sgdoctor.redaction import HIDDEN
 
 FLAGS = (
@@ -366,6 +367,16 @@ def test_a_patch_at_start_up_names_what_the_log_names(
     assert ["model-type-sitecustomize"] == [step["id"] for step in data["plan"]["steps"]]
     assert "qwen3_asr" in written
     assert "PYTHONPATH: /opt/sgdoctor/startup" in (here / "compose.yaml").read_text()
+    # The next failure needs another patch; this one stays.
+    moved = here / "elsewhere"
+    moved.mkdir()
+    (here / "sgdoctor-patches" / "sitecustomize.py").rename(moved / "sitecustomize.py")
+    text = (here / "compose.yaml").read_text().replace("./sgdoctor-patches/site", "./elsewhere/site")
+    (here / "compose.yaml").write_text(text)
+    (here / "next.log").write_text(Path(log).read_text().replace("qwen3_asr", "aimv2"))
+    answer(capsys, "compose.yaml", "--from", "next.log", "--write")
+    patches = verify((here / "sgdoctor-patches" / "sitecustomize.py").read_bytes()).patches
+    assert ["register qwen3_asr", "register aimv2"] == [label for label, _ in patches]
     assert 2 == main(["fix", "compose.yaml", "--from", log, "--choose", "layer-types-data"])
     assert "there is no such fix here" in capsys.readouterr().err
 

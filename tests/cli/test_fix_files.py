@@ -1,5 +1,6 @@
 """The files that a plan needs: written whole, with links beside them, and taken back."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from sgdoctor.cli.fix_files import remove_files, write_files
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Plan, WrittenFile
 from sgdoctor.launch.model import Launch, Origin
+from sgdoctor.patches.model import PatchKind, PatchSite
+from sgdoctor.patches.plan import patch_plans
 from sgdoctor.patches.sitecustomize import fill_layer_types, generated, register_again
 from sgdoctor.texts import Text
 
@@ -89,11 +92,36 @@ def test_a_start_up_file_gives_way_to_one_that_does_more_unless_somebody_edited_
     path.write_bytes(both + b"# mine\n")
     with pytest.raises(UserError, match="exists already"):
         write_files(plan(WrittenFile(str(path), one, WHY)), tmp_path)
-    # Beside a compose file a container may run with it.
-    (tmp_path / "sitecustomize.py").write_bytes(one)
+    # Beside a compose file another container may run with it, which loses nothing.
+    (tmp_path / "sitecustomize.py").write_bytes(both)
     with pytest.raises(UserError, match="exists already"):
-        write_files(plan(WrittenFile("sitecustomize.py", both, WHY)), tmp_path)
+        write_files(plan(WrittenFile("sitecustomize.py", one, WHY)), tmp_path)
+    (tmp_path / "sitecustomize.py").write_bytes(one)
+    third = write_files(plan(WrittenFile("sitecustomize.py", both, WHY)), tmp_path)
 
-    assert ([path.parent, path], []) == (first, second)
-    assert both == content
+    assert ([path.parent, path], [], []) == (first, second, third)
+    assert both == content == (tmp_path / "sitecustomize.py").read_bytes()
     assert path.read_bytes().endswith(b"# mine\n")
+
+
+def corrected(layers: int, path: str = "/models/qwen/config.json") -> Plan:
+    config = {"model_type": "qwen3_5_text", "layer_types": ["linear_attention"], "num_hidden_layers": layers}
+    site = PatchSite("patches", config=json.dumps(config).encode(), config_path=path)
+    files = patch_plans(PatchKind.LAYER_TYPES, site)[0].files
+    return plan(*(WrittenFile(f"patches/{file.name}", file.content, WHY) for file in files))
+
+
+def test_a_corrected_copy_follows_its_model_unless_somebody_edited_it(tmp_path: Path) -> None:
+    copy, about = (tmp_path / "patches" / name for name in ("config.json", "config.about.json"))
+    write_files(corrected(4), tmp_path)
+    write_files(corrected(8), tmp_path)
+    followed = copy.read_bytes()
+    with pytest.raises(UserError, match="of another model, /models/qwen/config.json; nothing was written"):
+        write_files(corrected(4, "/models/other/config.json"), tmp_path)
+    copy.write_bytes(followed + b"\n")
+    tells = about.read_bytes()
+    with pytest.raises(UserError, match=r"patches/config.json: somebody edited this corrected copy; nothing was"):
+        write_files(corrected(4), tmp_path)
+
+    assert 8 == len(json.loads(followed)["layer_types"])
+    assert (followed + b"\n", tells) == (copy.read_bytes(), about.read_bytes())

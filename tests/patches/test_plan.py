@@ -1,14 +1,20 @@
 """Plans of patches: the order of preference, the files, the edits of the launch."""
 
 import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sgdoctor.launch.change import KINDS, Change
+from sgdoctor.patches.copies import why_kept
 from sgdoctor.patches.model import Means, PatchKind, PatchPlan, PatchSite
-from sgdoctor.patches.plan import STARTUP_FOLDER, combined, config_changes, joined_pythonpath, patch_plans
+from sgdoctor.patches.plan import STARTUP_FOLDER, combined, joined_pythonpath, patch_plans
 from sgdoctor.patches.sitecustomize import FileState, fill_layer_types, generated, register_again, verify
 
 SHORT = ["linear_attention"] * 3 + ["full_attention"]
@@ -47,7 +53,7 @@ def test_a_process_gets_a_folder_of_links_where_a_container_has_a_mount() -> Non
     # Another model is another folder, even where the corrected copies are the same.
     assert other.files[1].content == copy.content
     assert path.value not in (other.changes[0].value, None)
-    assert config_changes(about.content, copy.content, moe()) is None
+    assert why_kept(about.content, copy.content, about.content) is None
     for text in (named.why, named.undo):
         assert path.value in text.en
         assert path.value in text.zh
@@ -120,27 +126,32 @@ def test_the_repaired_copy_is_mounted_over_the_original() -> None:
 
     assert (Change("file.mount", PATH, "/srv/patches/config.json"),) == plan.changes
     assert ["config.json", "config.about.json"] == [file.name for file in plan.files]
-    copy, about = (file.content for file in plan.files)
+    copy = plan.files[0].content
     assert SHORT * 2 == json.loads(copy)["text_config"]["layer_types"]
     assert sha256(copy).hexdigest()[:12] in plan.verify.en
     assert "safe" == plan.safety
-    assert config_changes(about, copy, moe()) is None
 
 
-def test_a_change_of_the_copy_or_of_the_original_is_noticed() -> None:
-    plan = best(PatchKind.LAYER_TYPES, config=moe(), config_path=PATH)
-    copy, about = (file.content for file in plan.files)
+def test_a_corrected_copy_is_made_anew_unless_it_was_edited_or_is_of_another_model() -> None:
+    copy, about = (file.content for file in best(PatchKind.LAYER_TYPES, config=moe(), config_path=PATH).files)
+    later = best(PatchKind.LAYER_TYPES, config=moe(num_hidden_layers=12), config_path=PATH).files[1].content
+    other = best(PatchKind.LAYER_TYPES, config=moe(), config_path="/models/other/config.json").files[1].content
 
-    edited = config_changes(about, copy + b"\n", moe())
-    moved = config_changes(about, copy, moe(num_hidden_layers=12))
-    foreign = config_changes(b"[]", copy)
-
+    assert why_kept(about, copy, about) is None
+    assert why_kept(about, copy, later) is None
+    edited, moved, foreign, alone = (
+        why_kept(about, copy + b"\n", about),
+        why_kept(about, copy, other),
+        why_kept(b"[]", copy, about),
+        why_kept(b"", copy, about),
+    )
     assert edited is not None
     assert "edited" in edited.en
     assert moved is not None
-    assert "another one" in moved.en
+    assert f"of another model, {PATH}" in moved.en
     assert foreign is not None
-    assert "not written by sgdoctor" in foreign.en
+    assert foreign == alone
+    assert "config.about.json" in foreign.en
 
 
 def test_what_only_continues_a_list_is_to_be_confirmed() -> None:
@@ -187,6 +198,71 @@ def test_plans_of_several_kinds_share_one_start_up_file() -> None:
     assert ["sitecustomize.py"] == [file.name for file in files]
     assert ["layer_types of qwen3_5, qwen3_5_text", "register qwen3_asr"] == [
         label for label, _ in verify(files[0].content).patches
+    ]
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_start_up_file_keeps_what_it_did_before(bare: bool) -> None:
+    before = generated([register_again("aimv2"), fill_layer_types(["qwen3_next"])]).encode()
+    site = PatchSite("/srv", model_type="qwen3_asr", bare=bare, startup=(before, before))
+    plan = patch_plans(PatchKind.MODEL_TYPE, site)[-1]
+    layers = patch_plans(PatchKind.LAYER_TYPES, replace(site, model_type="qwen3_5"))[-1]
+    (file,) = plan.files
+    (both,), _ = combined([plan, layers])
+
+    labels = ["register aimv2", "layer_types of qwen3_next", "register qwen3_asr"]
+    assert labels == [label for label, _ in verify(file.content).patches]
+    assert [*labels, "layer_types of qwen3_5, qwen3_5_text"] == [label for label, _ in verify(both.content).patches]
+    for text in (plan.effect.en, plan.effect.zh):
+        assert "register aimv2, layer_types of qwen3_next" in text
+    # The same failure again adds nothing.
+    again = patch_plans(PatchKind.MODEL_TYPE, replace(site, startup=(file.content,)))[-1]
+    assert set(labels) == {label for label, _ in verify(again.files[0].content).patches}
+
+
+@pytest.mark.parametrize("before", [b"", b"import sys\n", generated([register_again("aimv2")]).encode() + b"# mine\n"])
+def test_nothing_is_taken_from_a_file_that_was_edited_or_is_foreign(before: bytes) -> None:
+    plan = patch_plans(PatchKind.MODEL_TYPE, PatchSite("/srv", model_type="qwen3_asr", startup=(before,)))[-1]
+
+    assert ["register qwen3_asr"] == [label for label, _ in verify(plan.files[0].content).patches]
+
+
+_AUTO = """
+class Mapping:
+    def __init__(self):
+        self.types = {"aimv2", "bert", "other"}
+
+    def register(self, key, value, exist_ok=False):
+        if key in self.types and not exist_ok:
+            raise ValueError(key)
+
+
+CONFIG_MAPPING = Mapping()
+"""
+_REGISTER = """
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+for name in ("aimv2", "bert", "other"):
+    try:
+        CONFIG_MAPPING.register(name, None)
+        print(name)
+    except ValueError:
+        print("not", name)
+"""
+
+
+def test_two_patches_of_one_kind_work_in_one_file(tmp_path: Path) -> None:
+    auto = tmp_path / "transformers" / "models" / "auto"
+    auto.mkdir(parents=True)
+    (tmp_path / "transformers" / "__init__.py").write_text('__version__ = "5.17.0"\n')
+    (auto / "configuration_auto.py").write_text(_AUTO)
+    (tmp_path / "sitecustomize.py").write_text(generated([register_again("aimv2"), register_again("bert")]))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    ran = subprocess.run([sys.executable, "-c", _REGISTER], env=environment, capture_output=True, text=True, check=True)
+
+    assert ["aimv2", "bert", "not other"] == ran.stdout.splitlines()
+    assert ["register aimv2 applied", "register bert applied"] == [
+        line.removeprefix("sgdoctor patch: ").partition(" (")[0] for line in ran.stderr.splitlines()
     ]
 
 

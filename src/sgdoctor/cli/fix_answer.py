@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -27,6 +28,7 @@ from sgdoctor.launch.flag_edits import given_flags
 from sgdoctor.launch.model import Document, Editable, Edited, EditState, FlagTable, Launch, Origin, Problem
 from sgdoctor.patches.launch_scripts import intended_patches, recognise_script
 from sgdoctor.patches.model import PatchSite
+from sgdoctor.patches.plan import STARTUP_PATH, startup_file
 from sgdoctor.texts import Text
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ _VERSION: Final = re.compile(r"v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)*)"
 _BAD: Final = frozenset({"fatal", "error"})
 _NO_GPU: Final = "no-gpu-asked-for"
 _PATCH_FOLDER: Final = "sgdoctor-patches"
+_LARGEST_STARTUP: Final = 1 << 20
+"""Bytes; a generated file has a hundredth of it."""
 
 
 def answer_for(
@@ -170,12 +174,24 @@ def _patches(
             bare=True,
             serves_as=places.serves_as,
         )
+    site = replace(site, startup=_startup_files(launch, site, beside))
     broken = any(problem.severity in _BAD for problem in problems)
     intended = intended_patches(text) if text else ()
     try:
         return problems, patches_for(verdict, site, intended, script_is_broken=broken, chosen=chosen)
     except UserError:  # the config.json is none: the diagnosis says so
         return problems, NO_PATCHES
+
+
+def _startup_files(launch: Launch, site: PatchSite, beside: Path) -> tuple[bytes, ...]:
+    """What stands where the start-up file goes, and where the launch has one."""
+    paths = [beside / site.folder / startup_file(site)]
+    paths += [beside / mount.source for mount in launch.mounts if mount.target == STARTUP_PATH and mount.source]
+    found = []
+    for path in dict.fromkeys(paths):
+        with suppress(OSError), path.open("rb") as file:
+            found.append(file.read(_LARGEST_STARTUP))
+    return tuple(found)
 
 
 def _in_script(problem: Problem, script: str) -> Problem:

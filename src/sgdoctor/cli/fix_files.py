@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Plan, WrittenFile
+from sgdoctor.patches.copies import ABOUT_NAME, CONFIG_NAME, why_kept
 from sgdoctor.patches.sitecustomize import FILE_NAME, FileState, verify
 from sgdoctor.writing import write_like, write_new
 
@@ -26,11 +27,12 @@ def write_files(plan: Plan, folder: Path) -> list[Path]:
     """
     written: list[Path] = []
     try:
+        copies = _copies(plan.files, folder)
         for file in plan.files:
             path = folder / file.path
             written += _made_folders(path.parent)
             if not path.is_file() or path.read_bytes() != file.content:
-                if _is_ours(file, path):
+                if path in copies or _does_more(file, path):
                     write_like(path, file.content, path.stat())
                 else:
                     write_new(path, file.content)
@@ -63,13 +65,36 @@ def _made_folders(folder: Path) -> list[Path]:
     return missing[::-1]
 
 
-def _is_ours(file: WrittenFile, path: Path) -> bool:
+def _does_more(file: WrittenFile, path: Path) -> bool:
     """Whether a start-up file of before, which nobody edited, gives way to one that does more.
 
-    A container may have it mounted; of a process no second one runs.
+    Another launch may have it mounted: nothing that it does may be missing afterwards.
     """
-    known = path.name == FILE_NAME and Path(file.path).is_absolute() and path.is_file()
-    return known and verify(path.read_bytes()).state is FileState.OURS
+    if path.name != FILE_NAME or not path.is_file():
+        return False
+    there, new = verify(path.read_bytes()), verify(file.content)
+    labels = [{label for label, _ in one.patches} for one in (there, new)]
+    return there.state is FileState.OURS and labels[0] <= labels[1]
+
+
+def _copies(files: Sequence[WrittenFile], folder: Path) -> set[Path]:
+    """The corrected copies that are there and may be made anew, each with the file that tells of it.
+
+    Raises:
+        UserError: one that is there must stay as it is.
+    """
+    contents = {folder / file.path: file.content for file in files}
+    found: set[Path] = set()
+    for about in (path for path in contents if path.name == ABOUT_NAME):
+        copy = about.with_name(CONFIG_NAME)
+        if copy not in contents or not copy.is_file():
+            continue
+        content, tells = copy.read_bytes(), about.read_bytes() if about.is_file() else b""
+        if (why := why_kept(tells, content, contents[about])) is None:
+            found |= {about, copy}
+        elif content != contents[copy]:
+            raise UserError(f"{copy}: {why.en}; nothing was written", f"{copy}：{why.zh}，未写入任何内容")
+    return found
 
 
 def _link(model: Path, beside: Path, made: list[Path]) -> None:

@@ -13,6 +13,7 @@ from sgdoctor.texts import Text
 
 CONFIG_NAME: Final = "config.json"
 ABOUT_NAME: Final = "config.about.json"
+_PLACES: Final = ("mounted_over", "stands_for")
 _SHORT: Final = 12
 _MODEL_PATH: Final = "--model-path"
 _SERVED_NAME: Final = "--served-model-name"
@@ -36,6 +37,36 @@ def about_copy(original: bytes, repair: Repair, content: bytes, place: str, path
         "changed": {one.name: {"had": one.had, "has": one.needs, "why": one.why.en} for one in repair.lists},
     }
     return (json.dumps(about, indent=2) + "\n").encode()
+
+
+def why_kept(about: bytes, copy: bytes, wanted: bytes) -> Text | None:
+    """Why a corrected copy that is there already must not be replaced by a new one.
+
+    Args:
+        about: content of the file that says what it was made from; empty without one.
+        copy: content of the copy.
+        wanted: what the new copy would be made from, as of ``about_copy``.
+
+    Returns:
+        None where the copy is as it was written, and of the model that is meant.
+    """
+    known, meant = _read(about), _read(wanted)
+    if known is None:
+        return Text(f"there is no {ABOUT_NAME} of sgdoctor beside it", f"旁边没有 sgdoctor 的 {ABOUT_NAME}")
+    if sha256(copy).hexdigest() != known.get("sha256"):
+        return Text("somebody edited this corrected copy", "这份修正后的副本被人改动过")
+    of = next((known[place] for place in _PLACES if place in known), None)
+    if meant is None or of != next((meant[place] for place in _PLACES if place in meant), None):
+        return Text(f"this is the corrected copy of another model, {of}", f"这是另一个模型 {of} 的修正副本")
+    return None
+
+
+def _read(about: bytes) -> dict[str, object] | None:
+    try:
+        known = json.loads(about)
+    except ValueError:
+        return None
+    return known if isinstance(known, dict) and str(known.get("written_by")).startswith("sgdoctor") else None
 
 
 def linked_copy(site: PatchSite, repair: Repair, content: bytes, path: str) -> PatchPlan:

@@ -54,6 +54,7 @@ class PatchSite:
         serves_as: name that clients know the model by, where it comes from the path of the model; else None.
         sglang: version of SGLang in the image.
         transformers: version of transformers in the image.
+        startup: what stands at the place of the start-up file now, and in the one that the launch has.
         model_type: of ``MODEL_TYPE`` the name that is registered twice; of ``LAYER_TYPES`` the type of the model.
     """
 
@@ -66,6 +67,7 @@ class PatchSite:
     sglang: str | None = None
     transformers: str | None = None
     model_type: str | None = None
+    startup: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

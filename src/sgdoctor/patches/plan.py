@@ -1,7 +1,6 @@
 """The ways to put right what a launch script would have been patched for, the best one first."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from sgdoctor.texts import Text
 
 STARTUP_FOLDER: Final = "/opt/sgdoctor/startup"
 """Where a generated sitecustomize.py stands in the container."""
+STARTUP_PATH: Final = f"{STARTUP_FOLDER}/{sitecustomize.FILE_NAME}"
 _STARTUP_NAME: Final = "startup"
 """Name of the folder that it stands in for a process."""
 
@@ -36,7 +36,7 @@ def combined(plans: Sequence[PatchPlan]) -> tuple[tuple[PatchFile, ...], tuple[C
     Args:
         plans: one of each kind.
     """
-    parts = [part for plan in plans for part in plan.parts]
+    parts = _each_once(part for plan in plans for part in plan.parts)
     every = [file for plan in plans for file in plan.files]
     files = [file for file in every if not _runs_at_startup(file)]
     if parts:
@@ -44,32 +44,6 @@ def combined(plans: Sequence[PatchPlan]) -> tuple[tuple[PatchFile, ...], tuple[C
         files.append(_startup_file(parts, place))
     changes = dict.fromkeys(change for plan in plans for change in plan.changes)
     return tuple(files), tuple(changes)
-
-
-def config_changes(about: bytes, copy: bytes, original: bytes | None = None) -> Text | None:
-    """What has happened to a repaired config.json since it was written.
-
-    Args:
-        about: content of the ``config.about.json`` beside the copy.
-        copy: content of the copy.
-        original: content of the model's own config.json now, if it can be read.
-
-    Returns:
-        None where the copy is as it was written, of the original that is still there.
-    """
-    try:
-        known = json.loads(about)
-        wrote, of = str(known["sha256"]), str(known["original_sha256"])
-    except (ValueError, KeyError, TypeError):
-        return Text(f"{ABOUT_NAME} was not written by sgdoctor", f"{ABOUT_NAME} 不是 sgdoctor 写的")
-    if sha256(copy).hexdigest() != wrote:
-        return Text("the repaired config.json was edited", "修正后的 config.json 被改动过")
-    if original is not None and sha256(original).hexdigest() != of:
-        return Text(
-            "the model's config.json is another one by now: the repaired copy has to be made anew",
-            "模型的 config.json 已经变了：需要重新生成修正副本",
-        )
-    return None
 
 
 def joined_pythonpath(present: str | None, folder: str = STARTUP_FOLDER) -> str:
@@ -219,77 +193,101 @@ def _pin(site: PatchSite, pin: str) -> PatchPlan:
 
 
 def _at_startup(kind: PatchKind, site: PatchSite, part: sitecustomize.Part, does: Text) -> PatchPlan:
-    if site.bare:
-        return _at_startup_of_process(kind, site, part, does)
-    path = f"{STARTUP_FOLDER}/{sitecustomize.FILE_NAME}"
-    needs = "; ".join(map(str, part.ranges))
+    place = startup_file(site)
+    before = _parts_before(site)
+    parts = _each_once([*before, part])
     return PatchPlan(
         kind=kind,
         means=Means.SITECUSTOMIZE,
-        files=(_startup_file([part]),),
-        changes=(
-            Change("file.mount", path, f"{site.folder}/{sitecustomize.FILE_NAME}"),
-            Change("env.set", "PYTHONPATH", joined_pythonpath(site.pythonpath)),
-        ),
+        files=(_startup_file(parts, place),),
+        changes=_in_process(site) if site.bare else _in_container(site),
         safety="unsafe",
-        why=Text(
-            f"{does.en} Python runs a `sitecustomize.py` on PYTHONPATH in every process, the spawned ones included, so "
-            "the command stays the stock one.",
-            f"{does.zh}Python 会在每个进程（包括 spawn 的子进程）中执行 PYTHONPATH 上的 `sitecustomize.py`，"
-            "启动命令保持官方写法。",
+        why=_startup_of_process(site, does) if site.bare else _startup_of_container(does),
+        effect=_effect_at_startup(part, [one for one in before if one.label != part.label]),
+        verify=Text(
+            f"Each process of the engine prints `sgdoctor patch: {part.label} applied`; behind `not applied` stands "
+            "the reason.",
+            f"引擎的每个进程都会输出 `sgdoctor patch: {part.label} applied`；若为 `not applied`，后面写明原因。",
         ),
-        effect=_effect_at_startup(needs),
-        verify=_verify_at_startup(part),
-        undo=Text(
-            f"Remove the mount of {path} and {STARTUP_FOLDER} from PYTHONPATH, then the folder {site.folder}.",
-            f"删除 {path} 的挂载和 PYTHONPATH 中的 {STARTUP_FOLDER}，再删除目录 {site.folder}。",
-        ),
-        parts=(part,),
+        undo=_undo_in_process(site) if site.bare else _undo_in_container(site),
+        parts=parts,
     )
 
 
-def _at_startup_of_process(kind: PatchKind, site: PatchSite, part: sitecustomize.Part, does: Text) -> PatchPlan:
+def startup_file(site: PatchSite) -> str:
+    """Name of the start-up file, relative to the folder of the site."""
+    return f"{_STARTUP_NAME}/{sitecustomize.FILE_NAME}" if site.bare else sitecustomize.FILE_NAME
+
+
+def _parts_before(site: PatchSite) -> tuple[sitecustomize.Part, ...]:
+    """What a start-up file of before does: a failure that it cured would come back without."""
+    return _each_once(part for content in site.startup for part in sitecustomize.parts_of(content))
+
+
+def _each_once(parts: Iterable[sitecustomize.Part]) -> tuple[sitecustomize.Part, ...]:
+    return tuple({part.label: part for part in parts}.values())
+
+
+def _in_container(site: PatchSite) -> tuple[Change, ...]:
+    return (
+        Change("file.mount", STARTUP_PATH, f"{site.folder}/{sitecustomize.FILE_NAME}"),
+        Change("env.set", "PYTHONPATH", joined_pythonpath(site.pythonpath)),
+    )
+
+
+def _in_process(site: PatchSite) -> tuple[Change, ...]:
     folder = f"{site.folder}/{_STARTUP_NAME}"
+    return (Change("env.set", "PYTHONPATH", joined_pythonpath(site.pythonpath, folder)),)
+
+
+def _startup_of_container(does: Text) -> Text:
+    return Text(
+        f"{does.en} Python runs a `sitecustomize.py` on PYTHONPATH in every process, the spawned ones included, so "
+        "the command stays the stock one.",
+        f"{does.zh}Python 会在每个进程（包括 spawn 的子进程）中执行 PYTHONPATH 上的 `sitecustomize.py`，"
+        "启动命令保持官方写法。",
+    )
+
+
+def _startup_of_process(site: PatchSite, does: Text) -> Text:
+    folder = f"{site.folder}/{_STARTUP_NAME}"
+    return Text(
+        f"{does.en} Python runs the `sitecustomize.py` in {folder} in every process of this server, the spawned "
+        "ones included; the installed packages and the environment of other programs stay as they are.",
+        f"{does.zh}Python 会在此服务的每个进程（包括 spawn 的子进程）中执行 {folder} 里的 `sitecustomize.py`；"
+        "已安装的包和其他程序的环境都不改动。",
+    )
+
+
+def _undo_in_container(site: PatchSite) -> Text:
+    return Text(
+        f"Remove the mount of {STARTUP_PATH} and {STARTUP_FOLDER} from PYTHONPATH, then the folder {site.folder}.",
+        f"删除 {STARTUP_PATH} 的挂载和 PYTHONPATH 中的 {STARTUP_FOLDER}，再删除目录 {site.folder}。",
+    )
+
+
+def _undo_in_process(site: PatchSite) -> Text:
+    folder = f"{site.folder}/{_STARTUP_NAME}"
+    return Text(
+        f"Take {folder} out of PYTHONPATH, then remove that folder.",
+        f"从 PYTHONPATH 中去掉 {folder}，再删除该目录。",
+    )
+
+
+def _effect_at_startup(part: sitecustomize.Part, before: Sequence[sitecustomize.Part]) -> Text:
     needs = "; ".join(map(str, part.ranges))
-    return PatchPlan(
-        kind=kind,
-        means=Means.SITECUSTOMIZE,
-        files=(_startup_file([part], f"{_STARTUP_NAME}/{sitecustomize.FILE_NAME}"),),
-        changes=(Change("env.set", "PYTHONPATH", joined_pythonpath(site.pythonpath, folder)),),
-        safety="unsafe",
-        why=Text(
-            f"{does.en} Python runs the `sitecustomize.py` in {folder} in every process of this server, the spawned "
-            "ones included; the installed packages and the environment of other programs stay as they are.",
-            f"{does.zh}Python 会在此服务的每个进程（包括 spawn 的子进程）中执行 {folder} 里的 `sitecustomize.py`；"
-            "已安装的包和其他程序的环境都不改动。",
-        ),
-        effect=_effect_at_startup(needs),
-        verify=_verify_at_startup(part),
-        undo=Text(
-            f"Take {folder} out of PYTHONPATH, then remove that folder.",
-            f"从 PYTHONPATH 中去掉 {folder}，再删除该目录。",
-        ),
-        parts=(part,),
+    en = (
+        f"Code inside the engine's processes. It is for {needs} only; elsewhere it does nothing and says so in the log."
     )
+    zh = f"会在引擎进程中运行代码。仅适用于 {needs}；版本不符时不做任何事，并在日志中说明。"
+    if before:
+        labels = ", ".join(one.label for one in before)
+        en += f" What the file did before stays in it: {labels}."
+        zh += f"文件原有的补丁会保留：{labels}。"
+    return Text(en, zh)
 
 
-def _effect_at_startup(needs: str) -> Text:
-    return Text(
-        f"Code inside the engine's processes. It is for {needs} only; elsewhere it does nothing and says so in the "
-        "log.",
-        f"会在引擎进程中运行代码。仅适用于 {needs}；版本不符时不做任何事，并在日志中说明。",
-    )
-
-
-def _verify_at_startup(part: sitecustomize.Part) -> Text:
-    return Text(
-        f"Each process of the engine prints `sgdoctor patch: {part.label} applied`; behind `not applied` stands "
-        "the reason.",
-        f"引擎的每个进程都会输出 `sgdoctor patch: {part.label} applied`；若为 `not applied`，后面写明原因。",
-    )
-
-
-def _startup_file(parts: Sequence[sitecustomize.Part], name: str = sitecustomize.FILE_NAME) -> PatchFile:
+def _startup_file(parts: Sequence[sitecustomize.Part], name: str) -> PatchFile:
     return PatchFile(name, sitecustomize.generated(parts).encode())
 
 

@@ -1,6 +1,7 @@
 """Generating a `sitecustomize.py` that patches every process of the engine, and knowing such a file again."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +21,8 @@ FILE_NAME: Final = "sitecustomize.py"
 
 # Names of model types as transformers has them; nothing else may get into generated code.
 _MODEL_TYPE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+_REGISTER: Final = "register "
+_LAYER_TYPES: Final = "layer_types of "
 _CHECKSUM: Final = re.compile(r"^# sha256: ([0-9a-f]{64})\n", re.MULTILINE)
 _GENERATOR: Final = re.compile(r"\A# sitecustomize\.py, written by sgdoctor (\S{1,40})\s*\n")
 _PART: Final = re.compile(r"^# patch: (.{1,200}?) \[for ([^\]\n]{1,200})\]$", re.MULTILINE)
@@ -59,7 +62,7 @@ def register_again(model_type: str) -> Part:
     """
     of_asr = model_type == "qwen3_asr"
     return Part(
-        label=f"register {model_type}",
+        label=f"{_REGISTER}{model_type}",
         ranges=(HAS_QWEN3_ASR, REGISTERS_QWEN3_ASR) if of_asr else (Range("transformers", (5,), (6,)),),
         template="model_type",
         function="_register_again",
@@ -81,7 +84,7 @@ def fill_layer_types(model_types: Sequence[str]) -> Part:
     """
     names = _checked(tuple(model_types))
     return Part(
-        label=f"layer_types of {', '.join(names)}",
+        label=f"{_LAYER_TYPES}{', '.join(names)}",
         ranges=(CHECKS_EVERY_CONFIG,),
         template="layer_types",
         function="_fill_layer_types",
@@ -92,14 +95,20 @@ def fill_layer_types(model_types: Sequence[str]) -> Part:
 
 
 def generated(parts: Sequence[Part]) -> str:
-    """The content of a `sitecustomize.py` with these patches, each of another kind."""
-    assert len({part.template for part in parts}) == len(parts)
+    """The content of a `sitecustomize.py` with these patches, each with another label."""
     bodies = []
     rows = []
+    kinds: Counter[str] = Counter()
     for part in parts:
-        bodies.append(_template(part.template).replace(f"@@{part.placeholder}@@", repr(part.names)))
+        kinds[part.template] += 1
+        # Patches of one kind stand beside each other under names of their own.
+        nth = "" if kinds[part.template] == 1 else f"_{kinds[part.template]}"
+        function = f"{part.function}{nth}"
+        body = _template(part.template).replace(part.function, function)
+        body = body.replace(f"_{part.placeholder}", f"_{part.placeholder}{nth}")
+        bodies.append(body.replace(f"@@{part.placeholder}@@", repr(part.names)))
         ranges = tuple((one.package, one.lowest, one.below) for one in part.ranges)
-        rows.append(f"    ({part.label!r}, {part.module!r}, {ranges!r}, {part.function}),\n")
+        rows.append(f"    ({part.label!r}, {part.module!r}, {ranges!r}, {function}),\n")
     lines = [f"# sitecustomize.py, written by sgdoctor {__version__}"]
     lines += [f"# patch: {part.label} [for {'; '.join(map(str, part.ranges))}]" for part in parts]
     head = "\n".join(lines) + "\n"
@@ -146,6 +155,27 @@ def verify(content: bytes) -> Verified:
     head = text[: written.start()] if written else text
     patches = tuple((found[1], found[2]) for found in _PART.finditer(head))
     return Verified(FileState.OURS if intact else FileState.EDITED, generator[1], patches)
+
+
+def parts_of(content: bytes) -> tuple[Part, ...]:
+    """The patches of a file that was generated here and that nobody changed; none of another file.
+
+    A patch that this version of sgdoctor does not know is left out.
+    """
+    verified = verify(content)
+    known = (_part_called(label) for label, _ in verified.patches) if verified.state is FileState.OURS else ()
+    return tuple(part for part in known if part is not None)
+
+
+def _part_called(label: str) -> Part | None:
+    try:
+        if label.startswith(_REGISTER):
+            return register_again(label.removeprefix(_REGISTER))
+        if label.startswith(_LAYER_TYPES):
+            return fill_layer_types(label.removeprefix(_LAYER_TYPES).split(", "))
+    except ValueError:
+        pass
+    return None
 
 
 def _checked(names: tuple[str, ...]) -> tuple[str, ...]:

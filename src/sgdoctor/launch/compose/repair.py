@@ -1,5 +1,6 @@
 """Mistakes of writing in a command that have one meaning: where they are, and the command as it was meant."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from sgdoctor.launch.model import Problem
 from sgdoctor.launch.shell import Splice
 from sgdoctor.launch.typography import repaired
 
+# No other character than those of a keyboard, and no JSON. Almost all words are, and are not looked at one by one.
+_SOUND: Final = re.compile(r"[ -z|}~]*\n?")
 _CHARACTERS: Final = frozenset({"typographic-dash", "typographic-quote", "odd-blank", "invisible-character"})
 
 
@@ -116,7 +119,10 @@ def character_problems(part: CommandPart) -> list[tuple[Problem, int]]:
     """What word processors did to a command, each with the number of its line."""
     found: list[tuple[Problem, int]] = []
     for value, start, end, number in _shell_texts(part):
-        for problem in repaired(value.text[start:end]).problems:
+        text = value.text[start:end]
+        if _SOUND.fullmatch(text):
+            continue
+        for problem in repaired(text).problems:
             if problem.id in _CHARACTERS or (problem.id == "json-without-quotes" and not part.is_list):
                 found.append((problem, number))
     return found

@@ -12,6 +12,8 @@ from sgdoctor.errors import UserError
 _MAX_NODES: Final = 100_000
 _MAX_DEPTH: Final = 60
 _PROPERTIES: Final = re.compile(r"(?:[&!][^\s,\[\]{}]*(?:\s|#[^\r\n]*)+)*")
+_SPACES: Final = re.compile(r" *")
+_BLANKS: Final = re.compile(r"[ \t]*")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,8 +130,7 @@ class _Loader(yaml.BaseLoader):
         if self.index == 0 and self.peek() == "\ufeff":
             self.forward()
         while True:
-            while self.peek() == " " or (self.peek() == "\t" and (self.flow_level or not self.allow_simple_key)):
-                self.forward()
+            self._skip_blanks(tabs=bool(self.flow_level or not self.allow_simple_key))
             if self.peek() == "#":
                 while self.peek() not in "\0\r\n\x85\u2028\u2029":
                     self.forward()
@@ -137,6 +138,28 @@ class _Loader(yaml.BaseLoader):
                 return
             if not self.flow_level:
                 self.allow_simple_key = True
+
+    def scan_block_scalar_breaks(self, indent: int) -> tuple[list[str], yaml.Mark]:
+        """Passes over the line breaks, and the blanks at the beginning of a line, of a block scalar."""
+        chunks = []
+        end_mark = self.get_mark()
+        self._skip_blanks(indent - self.column)
+        while self.peek() in "\r\n\x85\u2028\u2029":
+            chunks.append(self.scan_line_break())  # type: ignore[no-untyped-call]
+            end_mark = self.get_mark()
+            self._skip_blanks(indent - self.column)
+        return chunks, end_mark
+
+    def _skip_blanks(self, most: int | None = None, *, tabs: bool = False) -> None:
+        """Passes over blanks all at once; ``forward`` asks of each character whether it ends a line."""
+        start = self.pointer
+        end = len(self.buffer) if most is None else start + max(0, most)
+        match = (_BLANKS if tabs else _SPACES).match(self.buffer, start, end)
+        assert match is not None
+        passed = match.end() - start
+        self.pointer += passed
+        self.index += passed
+        self.column += passed
 
 
 class _Builder:

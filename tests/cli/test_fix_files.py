@@ -116,7 +116,7 @@ def test_a_corrected_copy_follows_its_model_unless_somebody_edited_it(tmp_path: 
     write_files(corrected(4), tmp_path)
     write_files(corrected(8), tmp_path)
     followed = copy.read_bytes()
-    with pytest.raises(UserError, match="of another model, /models/qwen/config.json; nothing was written"):
+    with pytest.raises(UserError, match=r"of another model, /models/qwen/config.json; nothing was written"):
         write_files(corrected(4, "/models/other/config.json"), tmp_path)
     copy.write_bytes(followed + b"\n")
     tells = about.read_bytes()

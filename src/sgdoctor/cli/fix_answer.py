@@ -13,6 +13,7 @@ from sgdoctor.cli.diagnose import EXIT_FAILED, EXIT_FINE, EXIT_UNDETERMINED, EXI
 from sgdoctor.cli.fix_model import ModelFolder, card_of, launch_script, model_folder, script_text
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.pipeline import diagnose
+from sgdoctor.engines.sglang.flags.model import Schema
 from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.engines.sglang.logged_launch import logged_launch
 from sgdoctor.errors import UserError
@@ -83,21 +84,10 @@ def answer_for(
     launch = as_meant(document, document.problems, table)
     asked_for = asked(arguments.set, arguments.unset, arguments.env, table)
     refuse_unread(asked_for, table)
-    folder = model_folder(launch, table, beside)
-    script, patches = _patches(
-        verdict, launch, _Places(folder, beside, bare, _serves_as(launch, table)), arguments.choose
-    )
-    written = [problem for problem in document.problems if not _is_refuted(problem, facts)]
-    problems = (*written, *(flag_problems(launch, table, facts) if launch.origin is not Origin.LOG else ()), *script)
-    known = Knowledge(
-        flags=table,
-        check=lambda changed: flag_problems(changed, table, facts),
-        verdict=verdict,
-        problems=problems,
-        solve=solver_for(verdict, table, _known(launch, facts, folder)),
-        patches=patches,
-        file=shown_path(target.file.path) if target.file is not None else "",
-    )
+    places = _Places(model_folder(launch, table, beside), beside, bare, _serves_as(launch, table))
+    file = shown_path(target.file.path) if target.file is not None else ""
+    found = _knowledge(launch, document.problems, table, verdict, places, chosen=arguments.choose)
+    known = found._replace(file=file)
     plan = plan_for(document, known, Wishes(tuple(arguments.choose), (*asked_for, *more), only))
     return Answer(
         note=assumed(version, table) if document.launch.origin is not Origin.LOG else None,
@@ -105,10 +95,43 @@ def answer_for(
         document=document,
         plan=plan,
         flags=table,
-        problems=problems,
+        problems=tuple(known.problems),
         verdict=verdict,
         log=target.log.name if target.log is not None else "",
         version=version,
+    )
+
+
+def _knowledge(
+    launch: Launch,
+    written: Sequence[Problem],
+    table: Schema,
+    verdict: Verdict | None,
+    places: "_Places",
+    *,
+    chosen: Sequence[str],
+) -> Knowledge:
+    """What is known beside the document: problems, the model, the card, and what takes the place of patches.
+
+    Args:
+        launch: as it is meant.
+        written: what is wrong with its text.
+        table: the flags of the version.
+        verdict: on the start that counts; None without a log.
+        places: where the launch has its files.
+        chosen: ids of steps that the user prefers.
+    """
+    facts = {name: fact.value for name, fact in verdict.facts.items()} if verdict is not None else {}
+    script, patches = _patches(verdict, launch, places, chosen)
+    # What only a log shows was started with these flags.
+    flags = flag_problems(launch, table, facts) if launch.origin is not Origin.LOG else ()
+    return Knowledge(
+        flags=table,
+        check=lambda changed: flag_problems(changed, table, facts),
+        verdict=verdict,
+        problems=(*(problem for problem in written if not _is_refuted(problem, facts)), *flags, *script),
+        solve=solver_for(verdict, table, _known(launch, facts, places.model)),
+        patches=patches,
     )
 
 

@@ -190,6 +190,55 @@ def test_diagnosis_and_plan_say_which_fractions_work_in_the_same_words(log: str)
         assert f"，推荐 {found.fraction:.2f}。" in said.zh
 
 
+SKELETON = {
+    "skel27-default": "SGL402",
+    "skel27-mfs-0.80": "SGL402",
+    "skel27-mfs-0.99": "SGL413",
+    "skel27-mfs-0.88": None,
+    "skel27-mfs-0.92": None,
+}
+ARTICLE = {"article27-mfs-0.80": "SGL401", "article27-w19.28-mfs-0.88": "SGL402", "article27-w19.28-mfs-0.92": None}
+DENSE = {
+    "weights-over-fraction": "SGL421",
+    "oom-kv-alloc-a": "SGL412",
+    "oom-runtime": "SGL415",
+    "long-context-over-pool": None,
+}
+SERIES = [
+    (failed, rule, other, ended)
+    for series in (SKELETON, ARTICLE, DENSE)
+    for failed, rule in series.items()
+    for other, ended in series.items()
+    if rule is not None and other != failed
+]
+
+
+@pytest.mark.parametrize(("failed", "rule", "other", "ended"), SERIES)
+def test_what_one_failed_start_leads_to_is_what_the_others_of_its_series_did(
+    failed: str, rule: str, other: str, ended: str | None
+) -> None:
+    """Each other recorded start of the model, as the log of this failed one foretells it."""
+    situation, recorded = situation_of(facts_of(failed), rule=rule), situation_of(facts_of(other))
+    assert situation is not None
+    assert recorded is not None
+    start = situation.start.under(recorded.start.settings)
+    interval, then = interval_of(start, situation.tried), at_fraction(start, None)
+    assert interval is not None
+
+    if ended in TOO_LOW:
+        assert then.fraction < interval.low
+        assert then.failure is not None
+        assert ended == then.failure.rule
+    elif ended is not None:
+        assert interval.safe < then.fraction
+    else:
+        assert interval.low <= then.fraction <= interval.safe
+        assert then.failure is None
+        assert then.left_gib is not None
+        left = facts_of(other)["available_gpu_mem_gib"].value
+        assert then.left_gib.low <= left <= then.left_gib.high
+
+
 @pytest.mark.parametrize("log", ["boot-dense", "boot-hybrid", "skel27-mfs-0.88", "skel35moe-mfs-0.92"])
 def test_what_works_stays(log: str) -> None:
     found = solved(log)

@@ -152,7 +152,7 @@ def split_attempts(events: Sequence[Event]) -> list[slice]:
         source = event.line.source
         if sign is not None:
             # A traceback comes when it is complete, which the end of its start may not wait for.
-            late = start.ended is not None and event.first < events[start.ended].first
+            late = start.ended is not None and event.line.offset < events[start.ended].line.offset
             if not late and start.excludes(sign, source):
                 border = _border(events, start, index)
                 slices.append(slice(start.first, border))

@@ -142,6 +142,34 @@ def test_a_larger_card_is_another_answer(model: Path, capsys: pytest.CaptureFixt
     assert (True, 49140) == (large["host"]["simulated"], large["host"]["cards"][0]["total_mib"])
 
 
+@pytest.mark.parametrize("container", [True, False])
+def test_of_a_named_card_nothing_of_this_machine_is_told(
+    container: bool, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = "sglang serve --model-path /far/m --chat-template /far/t.jinja --host 0.0.0.0"
+    launch = f"docker run --gpus all --name s -p 80:30000 -v /far:/far lmsysorg/sglang:v0.5.15 {engine}"
+    code, data = answer(capsys, launch if container else engine, "--gpu", "3090")
+
+    told = {(one["id"], one["status"]) for one in data["checks"]}
+    unseen = {"ram-for-loading", "disk-space", "nvidia-driver", "launch-port", "model-path", "model-template"}
+    unseen |= {"docker-reachable", "image-present", "launch-mounts"} if container else set()
+    assert unseen == {name for name, status in told if status == "skipped"} - {"memory-pools", "command-flags"}
+    assert {"cards-present"} == {one["id"] for one in data["checks"] if one["area"] == "host"} - unseen
+    assert 3 != code
+    assert [] == data["course"]
+    assert [] == data["plan"]["changes"]
+
+
+def test_a_path_that_was_meant_otherwise_counts_for_every_card(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    launch = (
+        command(model.parent, GOOD).replace("/m:/models/m:ro", ":/models:ro").replace("/models/m ", "/models/sub/m ")
+    )
+    code, data = answer(capsys, launch, "--gpu", "3090")
+
+    assert (3, {"SGL307"}) == (code, rules(data, "fail"))
+    assert "/models/m" == data["plan"]["changes"][0]["value"]
+
+
 def test_a_choice_among_the_ways(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     launch = command(model.parent, "--dtype bfloat16 --context-length 65536")
     _, data = answer(capsys, launch, "--gpu", "3090", "--choose", "one-request-of-state")

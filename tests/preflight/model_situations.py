@@ -42,7 +42,7 @@ def situation_of(
     if packages and facts is None:
         facts = ImageFacts("", packages=dict(packages))
     return Situation(
-        host=HostFacts(cards=named_cards(cards) if cards else (), simulated=True),
+        host=HostFacts(cards=named_cards(cards) if cards else ()),
         launch=launch,
         image=facts,
         model=model,

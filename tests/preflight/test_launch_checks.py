@@ -356,6 +356,26 @@ def test_mounts_of_another_machine_and_from_a_container(tmp_path: Path) -> None:
 
     assert troubles(shell(text, tmp_path, host(remote=True)), "launch-mounts") == [(SKIPPED, None)]
     assert troubles(shell(text, tmp_path, host(contained=True)), "launch-mounts") == [(SKIPPED, None)]
+    assert troubles(shell(text, tmp_path, host(simulated=True)), "launch-mounts") == [(SKIPPED, None)]
+
+
+@pytest.mark.parametrize(
+    ("root", "facts", "expected"),
+    [
+        ("nowhere", {"contained": True}, [(SKIPPED, None)]),
+        ("nowhere", {"simulated": True}, [(SKIPPED, None)]),
+        ("nowhere", {}, [(FAIL, "SGL307")]),
+        # Of a folder that is here it is known what lies in it.
+        ("here", {"contained": True}, [(FAIL, "SGL307")]),
+    ],
+)
+def test_a_model_is_as_far_out_of_sight_as_its_mount(
+    root: str, facts: dict[str, bool], expected: list[object], tmp_path: Path
+) -> None:
+    (tmp_path / "here").mkdir()
+    situation = shell(run(f"-v {tmp_path}/{root}:/models", "--model-path /models/m"), tmp_path, host(**facts))
+
+    assert troubles(situation, "model-path") == expected
 
 
 @pytest.mark.parametrize(

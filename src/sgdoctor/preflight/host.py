@@ -12,6 +12,7 @@ from sgdoctor.gpu.model import GpuReading
 from sgdoctor.gpu.source import best_source
 from sgdoctor.preflight import host_files
 from sgdoctor.preflight.cards import cards_of
+from sgdoctor.preflight.elsewhere import NOT_LOOKED_AT
 from sgdoctor.preflight.engine import EngineFacts
 from sgdoctor.preflight.model import CardFacts, HostFacts
 from sgdoctor.texts import Text
@@ -46,12 +47,20 @@ def host_of(
         answers: to ``questions``; those that did not come in time are missing.
         engine: what the container engine says.
         in_container: whether the launch runs in a container; else it runs on this machine whatever the engine says.
-        simulated: cards that the user named instead of those that are there.
+        simulated: cards that the user named; nothing else is known of their machine, unless Docker runs there.
         folders: of which the free space matters.
         root: of the file system of this machine.
     """
     machine = this_machine(root)
     remote = engine.remote and in_container
+    if simulated and not remote:
+        return HostFacts(
+            cards=tuple(simulated),
+            simulated=True,
+            docker_reason=NOT_LOOKED_AT,
+            endpoint=engine.endpoint,
+            contained=machine.contained,
+        )
     cards, reason = _cards(answers, engine, remote=remote)
     driver: Driver = answers.get("driver", Driver())
     info = engine.info or {}

@@ -154,6 +154,11 @@ class HostFacts:
     docker_state: DockerState = DockerState.ABSENT
     char_links: bool | None = None
 
+    @property
+    def is_only_a_card(self) -> bool:
+        """Whether nothing is known of the machine but the cards that the user named."""
+        return self.simulated and not self.remote
+
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:

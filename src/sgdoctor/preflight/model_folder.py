@@ -7,6 +7,8 @@ from typing import Any
 from sgdoctor.launch.host_paths import source_of
 from sgdoctor.launch.model import FlagTable, Launch
 from sgdoctor.preflight.asked import asked_by
+from sgdoctor.preflight.elsewhere import model_unseen
+from sgdoctor.preflight.model import HostFacts
 from sgdoctor.preflight.models.folder import ModelFolder, read_folder
 from sgdoctor.preflight.models.locate import Located, Place, locate
 from sgdoctor.texts import Text
@@ -20,7 +22,7 @@ def model_of(
     beside: Path,
     image_env: Mapping[str, Any] | None = None,
     *,
-    remote: bool = False,
+    host: HostFacts | None = None,
 ) -> tuple[ModelFolder | None, Text | None]:
     """The model that a launch names, or why it cannot be looked at.
 
@@ -29,15 +31,16 @@ def model_of(
         flags: of the engine's version; None if that is unknown.
         beside: folder of this machine that relative paths of the launch start from.
         image_env: variables that the image sets.
-        remote: whether the paths of the launch belong to another machine.
+        host: the machine that the paths of the launch belong to; None for this one.
     """
-    if remote:
+    if host is not None and host.remote:
         return None, Text("the model lies on another machine", "模型在另一台机器上")
     located = locate(launch, asked_by(launch, flags), beside, image_env)
     if located.place in _READABLE and located.here is not None and located.inside is not None:
         covered = covered_files(launch, located.inside, beside)
         return read_folder(located.inside, located.here, located.root, covered), None
-    return None, reason(located)
+    why = model_unseen(host, launch, located) if host is not None else None
+    return None, why or reason(located)
 
 
 def covered_files(launch: Launch, folder: str, beside: Path) -> dict[str, Path]:

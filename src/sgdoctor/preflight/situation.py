@@ -30,7 +30,7 @@ from sgdoctor.preflight.engine import (
     may_be_elsewhere,
 )
 from sgdoctor.preflight.host import host_of, questions
-from sgdoctor.preflight.model import Situation
+from sgdoctor.preflight.model import HostFacts, Situation
 from sgdoctor.preflight.model_folder import covered_files, model_of
 from sgdoctor.preflight.models.folder import ModelFolder, read_folder
 from sgdoctor.texts import Text
@@ -91,7 +91,7 @@ def situation_for(document: Document | None, beside: Path, wanted: Wanted | None
         document_read = with_config(document, flags, beside)
         launch = as_meant(document_read, document_read.problems, flags)
         config = document_read.config if isinstance(document_read, WithConfig) else None
-    model, why = _model(launch, wanted, flags, beside, image, remote=host.remote)
+    model, why = _model(launch, wanted, flags, beside, image, host=host)
     return Situation(
         host=host,
         document=document,
@@ -142,7 +142,7 @@ def _image(answers: dict[str, Any], launch: Launch | None) -> ImageRead | None:
 
 
 def _model(
-    launch: Launch | None, wanted: Wanted, flags: FlagTable, beside: Path, image: ImageRead | None, *, remote: bool
+    launch: Launch | None, wanted: Wanted, flags: FlagTable, beside: Path, image: ImageRead | None, *, host: HostFacts
 ) -> tuple[ModelFolder | None, Text | None]:
     if wanted.model is not None:
         if not wanted.model.exists():
@@ -155,7 +155,7 @@ def _model(
     config = (image.facts.config if image is not None else None) or {}
     entries = (config.get("Config") or {}).get("Env") or ()
     env = dict(str(entry).partition("=")[::2] for entry in entries)
-    return model_of(launch, flags, beside, env, remote=remote)
+    return model_of(launch, flags, beside, env, host=host)
 
 
 def _written_folders(launch: Launch | None, beside: Path) -> Sequence[Path]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import ClassVar, Final
 
 from sgdoctor.launch.change import Change
+from sgdoctor.preflight.elsewhere import NOT_LOOKED_AT
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
 from sgdoctor.texts import Text
 
@@ -23,6 +24,9 @@ class DiskSpace:
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """One for each disk."""
         host = situation.host
+        if host.is_only_a_card:
+            yield Finding(Status.SKIPPED, NOT_LOOKED_AT)
+            return
         if host.remote:
             yield Finding(Status.SKIPPED, Text("the disks are of another machine", "磁盘在另一台机器上"), remote=True)
             return

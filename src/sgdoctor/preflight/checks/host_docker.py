@@ -26,7 +26,8 @@ class DockerReachable:
         if host.docker is not None:
             yield _answers(situation)
         elif host.docker_state is DockerState.ABSENT or host.simulated or host.contained:
-            yield Finding(Status.SKIPPED, _ABSENT if host.docker_state is DockerState.ABSENT else _reason(situation))
+            absent = host.docker_state is DockerState.ABSENT and not host.is_only_a_card
+            yield Finding(Status.SKIPPED, _ABSENT if absent else _reason(situation))
         else:
             denied = host.docker_state is DockerState.DENIED
             fix = "sudo usermod -aG docker $USER" if denied else "sudo systemctl start docker"

@@ -5,6 +5,7 @@ from typing import ClassVar, Final
 
 from sgdoctor.gpu import reasons
 from sgdoctor.launch.change import Change
+from sgdoctor.preflight.elsewhere import NOT_LOOKED_AT
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
 from sgdoctor.texts import Text
 
@@ -28,7 +29,7 @@ class DriverWorks:
         """One."""
         host = situation.host
         if host.simulated:
-            yield Finding(Status.SKIPPED, Text("the card is of another machine", "显卡不属于本机"))
+            yield Finding(Status.SKIPPED, NOT_LOOKED_AT)
         elif host.remote:
             yield Finding(Status.SKIPPED, Text("it is of another machine", "它属于另一台机器"), remote=True)
         elif host.cards:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import ClassVar, Final
 
 from sgdoctor.launch.change import Change
+from sgdoctor.preflight.elsewhere import NOT_LOOKED_AT
 from sgdoctor.preflight.model import Area, Finding, ImageFacts, Situation, Status
 from sgdoctor.texts import Text
 
@@ -22,7 +23,9 @@ class ImagePresent:
         image = situation.image
         if image is None:
             return
-        if image.present is None:
+        if situation.host.is_only_a_card:
+            yield Finding(Status.SKIPPED, NOT_LOOKED_AT, image.name)
+        elif image.present is None:
             yield Finding(Status.SKIPPED, Text("Docker cannot be asked for it", "无法向 Docker 查询"), image.name)
         elif not image.present:
             yield Finding(

@@ -5,6 +5,7 @@ from typing import ClassVar, Final
 
 from sgdoctor.launch.change import Change
 from sgdoctor.preflight.asked import asked_by
+from sgdoctor.preflight.elsewhere import NOT_LOOKED_AT
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
 from sgdoctor.texts import Text
 
@@ -29,6 +30,9 @@ class MemoryForLoading:
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """One."""
         host = situation.host
+        if host.is_only_a_card:
+            yield Finding(Status.SKIPPED, NOT_LOOKED_AT)
+            return
         if host.memory_available_mib is None:
             total = host.memory_total_mib
             evidence = f"{total / 1024:.1f} GiB RAM" if total else ""
@@ -46,9 +50,6 @@ class MemoryForLoading:
         evidence = f"{host.memory_available_mib / 1024:.1f} GiB RAM, {swap / 1024:.1f} GiB swap"
         if there >= needed:
             yield Finding(Status.PASS, _UNSIZED if _unsized(situation) else _ENOUGH, evidence)
-            return
-        if host.simulated:
-            yield Finding(Status.SKIPPED, Text("the card is of another machine", "显卡不属于本机"), evidence)
             return
         yield Finding(
             Status.FAIL if there < _LEAST_MIB + _offloaded_mib(situation) else Status.WARN,

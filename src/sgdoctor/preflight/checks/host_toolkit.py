@@ -108,7 +108,7 @@ def _handed_over(situation: Situation, info: dict[str, Any]) -> Finding:
             ),
             remote=host.remote,
         )
-    if host.remote or host.simulated or host.toolkit is None:
+    if host.remote or host.toolkit is None:
         return Finding(
             Status.SKIPPED,
             Text("whether --gpus works there cannot be seen from here", "无法从这里判断那里的 --gpus 是否可用"),

@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 from sgdoctor.launch.host_paths import source_of
 from sgdoctor.launch.model import Mount
 from sgdoctor.preflight.asked import asked_by
+from sgdoctor.preflight.elsewhere import unseen
 from sgdoctor.preflight.launches.places import State, launch_script, source_state
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
 from sgdoctor.texts import Text
@@ -14,6 +15,7 @@ from sgdoctor.texts import Text
 _FILES: Final = frozenset(
     {".json", ".jinja", ".jinja2", ".yaml", ".yml", ".txt", ".toml", ".gguf", ".safetensors", ".py", ".sh", ".pem"}
 )
+_UNSEEN: Final = Text("not to be seen from here", "从这里看不到")
 _DOCKER_MAKES: Final = Text(
     "-v and the short form of Compose make an empty folder in its place; --mount refuses to start.",
     "-v 和 Compose 的短写法会在该处创建空文件夹；--mount 则拒绝启动。",
@@ -48,7 +50,9 @@ class LaunchMounts:
         yield from found
         unknown = [mount.target for mount in mounts if source_state(situation, mount) is State.UNKNOWN]
         if unknown:
-            yield Finding(Status.SKIPPED, Text("not to be seen from here", "从这里看不到"), evidence=", ".join(unknown))
+            yield Finding(
+                Status.SKIPPED, unseen(situation.host, situation.launch) or _UNSEEN, evidence=", ".join(unknown)
+            )
         there = [mount.target for mount in mounts if source_state(situation, mount) in (State.FILE, State.FOLDER)]
         if there and not found:
             yield Finding(Status.PASS, Text("there", "存在"), evidence=", ".join(there))

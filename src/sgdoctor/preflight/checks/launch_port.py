@@ -7,6 +7,7 @@ from sgdoctor.launch.change import Change
 from sgdoctor.launch.docker_values import port_text
 from sgdoctor.launch.model import Launch, Port
 from sgdoctor.preflight.asked import asked_by
+from sgdoctor.preflight.elsewhere import NOT_LOOKED_AT
 from sgdoctor.preflight.launches.containers import holders_of, is_this, names_of, overlap
 from sgdoctor.preflight.launches.flags import port_of
 from sgdoctor.preflight.launches.settings import settings_of
@@ -119,6 +120,9 @@ def _own_port(situation: Situation, launch: Launch) -> Iterator[Finding]:
     """Without a network of its own the engine listens on the host itself."""
     port = port_of(asked_by(launch, situation.flags))
     if situation.host.remote or port is None or not launch.argv:
+        return
+    if situation.host.is_only_a_card:
+        yield Finding(Status.SKIPPED, NOT_LOOKED_AT, evidence=str(port))
         return
     program = situation.host.listening.get(port)
     if program is None:

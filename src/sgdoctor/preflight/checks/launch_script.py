@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.compose.document import ComposeDocument
+from sgdoctor.preflight.elsewhere import unseen
 from sgdoctor.preflight.launches.places import LaunchScript as Script
 from sgdoctor.preflight.launches.places import State, launch_script
 from sgdoctor.preflight.launches.scripts import cannot_work
@@ -16,6 +17,7 @@ from sgdoctor.texts import Text
 _OFFICIAL: Final = re.compile(r"(?:^|/)lmsysorg/sglang(?:[:@]|$)")
 # Where official images keep programs of their own.
 _OF_IMAGE: Final = ("/sgl-workspace/", "/usr/", "/opt/", "/bin/")
+_UNSEEN: Final = Text("it is not to be seen from here", "从这里看不到它")
 _STOCK: Final = Change("docker.command", value="python3 -m sglang.launch_server")
 
 
@@ -41,7 +43,9 @@ class LaunchScript:
             case _ if script.mount is None and script.inside.startswith("/") and situation.launch.image is not None:
                 yield from _unmounted(situation, script)
             case _:
-                why = Text("it is not to be seen from here", "从这里看不到它")
+                why = unseen(situation.host, situation.launch) or Text(
+                    "it is not to be seen from here", "从这里看不到它"
+                )
                 yield Finding(Status.SKIPPED, why, evidence=script.inside, remote=situation.host.remote)
 
 

@@ -8,6 +8,7 @@ from sgdoctor.launch.change import Change
 from sgdoctor.launch.host_paths import host_path
 from sgdoctor.launch.model import Launch
 from sgdoctor.preflight.asked import Asked, asked_by
+from sgdoctor.preflight.elsewhere import unseen
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
 from sgdoctor.preflight.models.folder import ModelFolder
 from sgdoctor.texts import Text
@@ -70,6 +71,8 @@ def _named(situation: Situation, launch: Launch, draft: str, asked: Asked) -> It
             where=asked.where(_DRAFT),
             prevents=_NOT_THERE,
         )
+    elif not here.exists() and (why := unseen(situation.host, situation.launch)) is not None:
+        yield Finding(Status.SKIPPED, why, draft, asked.where(_DRAFT))
     elif not here.exists():
         yield Finding(
             Status.FAIL,

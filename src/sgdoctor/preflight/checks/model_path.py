@@ -5,7 +5,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Final
 
 from sgdoctor.launch.change import Change
+from sgdoctor.launch.model import Launch
 from sgdoctor.preflight.asked import Asked, asked_by
+from sgdoctor.preflight.elsewhere import model_unseen
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
 from sgdoctor.preflight.model_folder import reason
 from sgdoctor.preflight.models.locate import Located, Place, locate, models_below
@@ -38,10 +40,10 @@ class ModelPath:
         asked = asked_by(launch, situation.flags)
         located = locate(launch, asked, situation.beside, _image_env(situation))
         if located.place is not Place.UNNAMED:
-            yield _finding(situation, located, asked)
+            yield _finding(situation, launch, located, asked)
 
 
-def _finding(situation: Situation, located: Located, asked: Asked) -> Finding:
+def _finding(situation: Situation, launch: Launch, located: Located, asked: Asked) -> Finding:
     where = asked.where(_FLAG)
     seen = situation.model
     if seen is not None and seen.here != located.here:
@@ -55,11 +57,13 @@ def _finding(situation: Situation, located: Located, asked: Asked) -> Finding:
             title = Text(f"{located.asked} is in the cache of this machine", f"{located.asked} 已在本机缓存中")
             return Finding(Status.PASS, title, str(located.here), where)
         case Place.HUB:
-            return _on_hub(situation, located, where)
+            return _on_hub(launch, located, where)
         case Place.VOLUME | Place.VARIABLE:
             return Finding(Status.SKIPPED, reason(located), where=where)
+        case _ if (why := model_unseen(situation.host, launch, located)) is not None:
+            return Finding(Status.SKIPPED, why, where=where)
         case _:
-            return _lost(situation, located, where)
+            return _lost(situation, launch, located, where)
 
 
 def _content(located: Located, here: Path, where: Text | None) -> Finding:
@@ -126,9 +130,7 @@ def _around(located: Located, here: Path, where: Text | None) -> Finding:
     return Finding(Status.FAIL, title, str(here), where, _NO_CONFIG, detail=detail if empty else None, phase="config")
 
 
-def _on_hub(situation: Situation, located: Located, where: Text | None) -> Finding:
-    launch = situation.launch
-    assert launch is not None
+def _on_hub(launch: Launch, located: Located, where: Text | None) -> Finding:
     if launch.image is None:
         evidence = Text(f"it will be downloaded to {located.cache}", f"将下载到 {located.cache}")
     elif located.mount is not None:
@@ -145,10 +147,8 @@ def _on_hub(situation: Situation, located: Located, where: Text | None) -> Findi
     return Finding(Status.SKIPPED, reason(located), located.asked, where, detail=evidence)
 
 
-def _lost(situation: Situation, located: Located, where: Text | None) -> Finding:
+def _lost(situation: Situation, launch: Launch, located: Located, where: Text | None) -> Finding:
     """A path that leads to nothing."""
-    launch = situation.launch
-    assert launch is not None
     path = located.asked
     own = situation.beside / Path(path).expanduser()
     if located.place is Place.UNMOUNTED and not located.meant and launch.image is not None and own.exists():

@@ -9,6 +9,8 @@ from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.host_paths import host_path
 from sgdoctor.preflight.asked import Asked, asked_by
+from sgdoctor.preflight.elsewhere import unseen
+from sgdoctor.preflight.launches.places import State, state_of
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
 from sgdoctor.preflight.models.templates import Template, fault_in, templates_of
 from sgdoctor.texts import Text
@@ -21,6 +23,7 @@ _BROKEN: Final = "SGL813"
 _EMBEDS: Final = "--is-embedding"
 _NO_CHAT: Final = re.compile(r"\w*(?:Classification|RewardModel|EmbeddingModel|(?<!Chat)Model)")
 """Classes that answer with numbers."""
+_UNSEEN: Final = Text("it cannot be read from here", "从这里无法读取")
 _ENDINGS: Final = (".jinja", ".jinja2", ".json", ".txt", ".j2")
 
 
@@ -94,7 +97,13 @@ def _given(situation: Situation, asked: Asked, given: str) -> Iterable[Finding]:
                 prevents=_PATH,
             )
         return
-    if not here.is_file():
+    state = state_of(situation, here)
+    if state is State.UNKNOWN:
+        yield Finding(Status.SKIPPED, unseen(situation.host, situation.launch) or _UNSEEN, given, where)
+        return
+    if state is State.WRITTEN:
+        return
+    if state is not State.FILE:
         yield Finding(
             Status.FAIL,
             Text(f"{given} is not there", f"{given} 不存在"),

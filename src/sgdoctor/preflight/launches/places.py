@@ -8,6 +8,7 @@ from typing import Final
 
 from sgdoctor.launch.host_paths import mount_around, provided, source_of
 from sgdoctor.launch.model import Document, Launch, Mount
+from sgdoctor.preflight.elsewhere import unseen
 from sgdoctor.preflight.model import Situation
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
@@ -41,8 +42,7 @@ def state_of(situation: Situation, path: Path) -> State:
         return State.UNKNOWN
     if situation.document is not None and _is_written(situation.document, path.name):
         return State.WRITTEN
-    # From inside a container most paths of the host are out of sight.
-    return State.UNKNOWN if situation.host.contained else State.MISSING
+    return State.UNKNOWN if unseen(situation.host, situation.launch) is not None else State.MISSING
 
 
 def source_state(situation: Situation, mount: Mount) -> State:

@@ -1,4 +1,4 @@
-"""What is said of a machine out of sight: only its card is named (``--gpu``), or it is around this container."""
+"""What is said of a machine out of sight: its card is named (``--gpu``), or it is around this container."""
 
 from typing import Final
 

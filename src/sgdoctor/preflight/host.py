@@ -47,7 +47,7 @@ def host_of(
         answers: to ``questions``; those that did not come in time are missing.
         engine: what the container engine says.
         in_container: whether the launch runs in a container; else it runs on this machine whatever the engine says.
-        simulated: cards that the user named; nothing else is known of their machine, unless Docker runs there.
+        simulated: cards that the user named; nothing else is known of their machine but its Docker.
         folders: of which the free space matters.
         root: of the file system of this machine.
     """
@@ -57,8 +57,11 @@ def host_of(
         return HostFacts(
             cards=tuple(simulated),
             simulated=True,
+            docker=engine.info,
             docker_reason=NOT_LOOKED_AT,
+            containers=engine.containers,
             endpoint=engine.endpoint,
+            docker_state=engine.state,
             contained=machine.contained,
         )
     cards, reason = _cards(answers, engine, remote=remote)

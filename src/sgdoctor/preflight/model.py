@@ -156,7 +156,7 @@ class HostFacts:
 
     @property
     def is_only_a_card(self) -> bool:
-        """Whether nothing is known of the machine but the cards that the user named."""
+        """Whether nothing is known of the machine but the cards that the user named, and what Docker says."""
         return self.simulated and not self.remote
 
 

@@ -23,7 +23,7 @@ class ImagePresent:
         image = situation.image
         if image is None:
             return
-        if situation.host.is_only_a_card:
+        if situation.host.is_only_a_card and not image.present:
             yield Finding(Status.SKIPPED, NOT_LOOKED_AT, image.name)
         elif image.present is None:
             yield Finding(Status.SKIPPED, Text("Docker cannot be asked for it", "无法向 Docker 查询"), image.name)

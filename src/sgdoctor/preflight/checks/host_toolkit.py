@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Final
 
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Gpus
+from sgdoctor.preflight.elsewhere import NOT_LOOKED_AT
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
 from sgdoctor.texts import Text
 
@@ -27,11 +28,16 @@ class ToolkitUsable:
         if info is None or (launch is not None and launch.image is None):
             return
         gpus = (launch.gpus if launch is not None else None) or Gpus()
-        if gpus.driver == "cdi" or any(device.startswith(_CDI) for device in gpus.device_ids):
+        described = gpus.driver == "cdi" or any(device.startswith(_CDI) for device in gpus.device_ids)
+        if not (described or gpus.runtime == "nvidia" or launch is None or gpus.device_ids or gpus.count):
+            return
+        if situation.host.is_only_a_card and "nvidia" not in _runtimes(info):
+            yield Finding(Status.SKIPPED, NOT_LOOKED_AT)
+        elif described:
             yield _described(situation, info, gpus)
         elif gpus.runtime == "nvidia":
             yield _registered(situation, info)
-        elif launch is None or gpus.device_ids or gpus.count:
+        else:
             yield _handed_over(situation, info)
 
 

@@ -43,6 +43,8 @@ class LaunchPort:
         if situation.host.docker is None:
             reason = situation.host.docker_reason or Text("Docker does not answer", "Docker 没有响应")
             yield Finding(Status.SKIPPED, reason, evidence=shown)
+        elif situation.host.is_only_a_card:
+            yield Finding(Status.SKIPPED, NOT_LOOKED_AT, evidence=shown)
         else:
             yield Finding(Status.PASS, Text("free", "空闲"), evidence=shown, remote=situation.host.remote)
 

@@ -1,8 +1,10 @@
 """The follower against a real daemon: nothing lost, nothing repeated, every start with its end."""
 
 import contextlib
+import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from sgdoctor.containers.records import AttemptEnded, AttemptStarted, LinesLost,
 from tests.docker.dockerd import PrivateDockerd
 from tests.docker.recorder import Recorder
 
+COUNTED = re.compile(rb"[GH]-\d+")
 # 100 lines, a line of three pieces in the middle of them, one on stderr; then a failure.
 RUN = (
     "k=0; while [ $k -lt 100 ]; do echo G-$k; [ $k = 50 ] && head -c 40000 /dev/zero | tr '\\0' x && echo; "
@@ -59,14 +62,21 @@ def test_late_creation_crash_loop_and_recreation(follow: Follow, create: Create,
     recorder.wait(lambda it: it.waits[-1] == WaitReason.NOT_STARTED)
     looping.start()
     recorder.wait(lambda it: it.waits[-1] == WaitReason.STOPPED)
+    kept = looping.logs()
     looping.remove()
-    create(RUN.replace("G-", "H-"), **options).start()
+    again = create(RUN.replace("G-", "H-"), **options)
+    again.start()
     recorder.wait(lambda it: len(it.codes) == 4)
-    starts = [sorted(output.splitlines()) for output in recorder.lines_by_start]
+    kept += again.logs()
+    starts = recorder.lines_by_start
 
     assert recorder.codes == [3, 3, 3, 3]
-    for letter, lines in zip("GGGH", starts, strict=True):
-        assert lines == sorted([b"x" * 40000, b"e", *(f"{letter}-{k}".encode() for k in range(100))])
+    assert Counter(COUNTED.findall(b"".join(starts))) == Counter(COUNTED.findall(kept))
+    for letter, output in zip("GGGH", starts, strict=True):
+        lines = [f"{letter}-{k}".encode() for k in range(100)]
+        # The daemon itself may keep less, where the machine is very busy ("Logger didn't exit in time").
+        if kept.count(b"G-99") == 3 and b"H-99" in kept:
+            assert sorted(output.splitlines()) == sorted([b"x" * 40000, b"e", *lines])
     assert [record.restart_count for record in recorder.of(AttemptStarted)] == [0, 1, 2, 0]
     assert recorder.of(LinesLost) == []
 

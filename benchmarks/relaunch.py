@@ -179,7 +179,7 @@ def main() -> None:
             ]
             for duel in duels:
                 print(duel().fight(times), flush=True)
-                host.remove_containers()
+                host.clear()
     finally:
         host.close()
 

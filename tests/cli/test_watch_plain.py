@@ -7,12 +7,19 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from sgdoctor.cli.main import main
+from sgdoctor.cli.watch_plain import watch_plain
+from sgdoctor.texts import Text
+from sgdoctor.watching.model import Link, Snapshot
+from sgdoctor.watching.session import Session
 from tests.conftest import LOGS
+from tests.tui.moments import snapshot_of
 
 REAL = LOGS / "real"
 SGDOCTOR = [sys.executable, "-m", "sgdoctor", "watch"]
@@ -155,6 +162,46 @@ def test_the_last_line_is_that_of_diagnose(
     main(["watch", "--lang", lang, "--file", path])
 
     assert capsys.readouterr().out.splitlines()[-1] == expected
+
+
+class SlowEnd:
+    """A session of a container that stays up for a moment after its server has failed (a fake)."""
+
+    def __init__(self, failed: Snapshot, ended: Snapshot) -> None:
+        self._told, self._ended = failed, ended
+        self.over = False
+
+    def start(self, on_snapshot: Callable[[Snapshot], None], on_failure: Callable[[Exception], None]) -> None:
+        del on_failure
+        self._give = on_snapshot
+        self._give(self._told)
+        self._later = threading.Timer(2.5, self._end)
+        self._later.start()
+
+    def _end(self) -> None:
+        self._told, self.over = self._ended, True
+        self._give(self._told)
+
+    def snapshot(self) -> Snapshot:
+        return self._told
+
+    def stop(self) -> None:
+        self._later.join()
+
+
+def test_the_verdict_is_the_last_line_where_the_end_of_a_container_comes_late(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = log("bcg-decode-hybrid")
+    ended = snapshot_of(data, link=Link.ENDED, note=Text("sgl has ended.", "sgl 已结束。"))
+
+    code = watch_plain(cast("Session", SlowEnd(snapshot_of(data), ended)), "en")
+
+    lines = [line for line in capsys.readouterr().out.splitlines() if line]
+    assert (code, lines[-2]) == (3, "sgl has ended.")
+    assert lines[-1].startswith("failed at graph capture: ")
+    # The card had been printed before, with the same line at its end.
+    assert lines.count(lines[-1]) == 2
 
 
 def test_ctrl_c_leaves_with_the_answer_so_far(tmp_path: Path) -> None:

@@ -163,6 +163,7 @@ class _Printer:
         self._finding: tuple[object, ...] = ()
         self._since = 0.0
         self._carded: tuple[object, ...] | None = None
+        self._verdict_is_last = False
         self._stalled = False
         self._width = max(cell_len(label.in_language(lang)) for label in PHASES.values())
 
@@ -210,7 +211,7 @@ class _Printer:
             return
         if snapshot.verdict.state in _BAD and self._carded != _finding(snapshot.verdict):
             self._card(snapshot)
-        elif self._carded != _finding(snapshot.verdict):
+        elif self._carded != _finding(snapshot.verdict) or not self._verdict_is_last:
             self._print(_verdict_line(snapshot, self._lang))
         sys.stdout.flush()
 
@@ -283,10 +284,12 @@ class _Printer:
         self._carded = finding
         self._console.print()
         print_verdict(self._console, verdict, snapshot.subject.name, Options(lang=self._lang, redact=self._redact))
+        self._verdict_is_last = True
         sys.stdout.flush()
 
     def _print(self, text: str) -> None:
         hide = redactor_for(self.newest.verdict, redact=self._redact) if self.newest else str
+        self._verdict_is_last = False
         self._console.print(hide(printable(text)), no_wrap=True, crop=False, overflow="ignore")
 
 

@@ -480,6 +480,8 @@ def test_a_fraction_that_is_no_percentage_is_not_guessed() -> None:
     [problem] = _check("0.5.15", "--mem-fraction-static 1.5")
 
     assert ("fraction-out-of-range", ()) == (problem.id, problem.changes)
+    assert problem.detail is not None
+    assert "such as 0.85; without the flag SGLang chooses one" in problem.detail.en
 
 
 @pytest.mark.parametrize(

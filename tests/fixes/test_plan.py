@@ -283,3 +283,22 @@ def test_unknown_flags_that_cannot_all_go() -> None:
     # Without the word that may stand for it, --model-path would be missing.
     assert ["--nobody-has-1", "--nobody-has-3"] == [change.name for step in made.steps for change in step.changes]
     assert ["--nobody-has-2"] == [change.name for step in made.alternatives for change in step.changes]
+
+
+def test_a_start_that_served_says_nothing_of_another_fraction() -> None:
+    served = plan(words("--model-path /models/skel27 --mem-fraction-static 1.5"), "boot-dense", solve=tight)
+
+    assert [FRACTION] == [change for step in served.steps for change in step.changes]
+
+
+def test_a_start_that_served_with_these_settings_counts_more_than_what_was_computed() -> None:
+    served = plan(words("--model-path /models/skel27 --mem-fraction-static 0.833"), "boot-dense", solve=tight)
+
+    assert [] == [change for step in served.steps for change in step.changes]
+
+
+def tight(launch: Launch) -> Solution:
+    """A card on which nothing but the recommended fraction works, as computed."""
+    if FRACTION.value in launch.argv:
+        return Solution(Outcome.FITS, FITS, prediction=FITS)
+    return Solution(Outcome.ADJUST, FAILS, Interval(0.91, 0.93, 0.93), 0.92, (FRACTION,), FITS)

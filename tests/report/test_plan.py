@@ -2,10 +2,12 @@
 
 import io
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
+from sgdoctor.engines.sglang.memory.prediction import Failure, Prediction
 from sgdoctor.fixes.model import Answer
 from sgdoctor.fixes.plan import Knowledge, Wishes, plan_for
 from sgdoctor.launch.change import Change
@@ -72,3 +74,22 @@ def test_escapes_from_a_log_do_not_reach_the_terminal() -> None:
     shown = replace(answer(), target="\x1b[2Jrun.sh\u202e", log="\x1b]0;x\x07.log")
 
     assert not any(character in printed(shown) for character in "\x1b\x07\u202e")
+
+
+def test_where_nothing_changes_there_is_no_memory_afterwards() -> None:
+    shown = answer()
+    memory = Prediction(1.5, kv_tokens=20, failure=Failure("SGL412", "out of memory"))
+    changed = replace(shown.plan, predicted_before=memory, predicted=replace(memory, fraction=0.9))
+    unchanged = replace(shown.plan, steps=(), predicted_before=memory, predicted=memory)
+
+    then, now = (printed(replace(shown, plan=plan)) for plan in (changed, unchanged))
+
+    assert ["static fraction", "1.5", "0.9"] == cells(then, "static fraction")
+    assert "It would still fail: out of memory" in then
+    assert ["static fraction", "1.5"] == cells(now, "static fraction")
+    assert "It would still fail" not in now
+
+
+def cells(text: str, begins: str) -> list[str]:
+    (line,) = [line for line in text.splitlines() if line.strip().startswith(begins)]
+    return re.split(r" {2,}", line.strip())

@@ -25,9 +25,9 @@ from sgdoctor.fixes.model import (
 )
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches
 from sgdoctor.fixes.predictions import predicted_steps
-from sgdoctor.fixes.said import said, says
+from sgdoctor.fixes.said import differs, said, says
 from sgdoctor.fixes.solving import Solver
-from sgdoctor.fixes.steps import Remedy, check_chosen, is_chosen, remedies_of, remedy_of
+from sgdoctor.fixes.steps import MEMORY_FLAGS, Remedy, check_chosen, is_chosen, remedies_of, remedy_of
 from sgdoctor.launch.amended import subject
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.flag_edits import flag_edits, with_edits
@@ -228,7 +228,8 @@ class _Maker:
             return False
         # A server that served and then ran out of memory ended as computed.
         ended_so = any(diagnosis.rule.id in OUT_OF_MEMORY for diagnosis in verdict.diagnoses)
-        return self.before.now.failure is not None and not ended_so
+        served_so = not differs(self.launch, verdict.facts, MEMORY_FLAGS, self._known.flags)
+        return self.before.now.failure is not None and not ended_so and served_so
 
     def _goes(self, *steps: Step) -> bool:
         """Whether steps contradict none before them, and lead to no complaint of the engine that is not there now."""

@@ -209,17 +209,19 @@ class _Sheet(Canvas):
         before, after = plan.predicted_before, plan.predicted
         if before is None and after is None:
             return
-        now, then = _column(before, self.lang), _column(after, self.lang)
+        # Where nothing is changed there is no time after it.
+        times = {"now": before, "then": after} if plan.steps else {"now": before or after}
+        columns = [_column(prediction, self.lang) for prediction in times.values()]
         rows = [
-            (say(self.lang, f"fix.memory.{key}"), now[key], then[key])
-            for key in now
-            if (now[key], then[key]) != (_UNKNOWN, _UNKNOWN)
+            (say(self.lang, f"fix.memory.{key}"), *(column[key] for column in columns))
+            for key in columns[0]
+            if any(column[key] != _UNKNOWN for column in columns)
         ]
         if not rows:
             return
         self.blank()
         self.section("fix.memory")
-        rows.insert(0, ("", say(self.lang, "fix.memory.now"), say(self.lang, "fix.memory.then")))
+        rows.insert(0, ("", *(say(self.lang, f"fix.memory.{time}") for time in times)))
         label = max(cell_len(row[0]) for row in rows)
         width = max(cell_len(cell) for row in rows for cell in row[1:])
         for index, (name, *cells) in enumerate(rows):
@@ -229,7 +231,7 @@ class _Sheet(Canvas):
                 padding = " " * (width - cell_len(cell) + 3)
                 line.append(padding + cell, style="bold" if changed else "" if index else "dim")
             self.line(line, 4)
-        for key, prediction in (("now", before), ("then", after)):
+        for key, prediction in times.items():
             if prediction is not None and prediction.failure is not None:
                 text = say(self.lang, f"fix.memory.fails_{key}", message=self._safe(prediction.failure.message))
                 self.line(self.styled(text, "red"), 4)

@@ -217,6 +217,11 @@ def _fraction(settings: Settings) -> Finding | None:
         ),
         ("mem_fraction_static",),
         (Change("flag.set", settings.flag("mem_fraction_static"), f"{percent:g}"),) if percent else (),
+        Text(
+            "It is the share of the free memory that weights and caches get, such as 0.85; without the flag SGLang "
+            "chooses one.",
+            "它是权重与缓存所占空闲显存的比例，例如 0.85；不写这个参数时由 SGLang 选择。",
+        ),
     )
 
 

@@ -142,6 +142,22 @@ def test_failing_start_is_undone(project: Project, standin_image: str) -> None:
     assert side == project.container("side")
 
 
+def test_start_that_compose_lets_the_engine_repeat_is_undone(project: Project, standin_image: str) -> None:
+    project.image = standin_image
+    text = project.text().replace('restart: "no"', "restart: always")
+    project.up(text)
+    readiness = EngineReadiness(Endpoint(project.url), load_rule_base(), limit=40)
+
+    outcome = project.relaunch(RAISE, BREAK, readiness=readiness)
+
+    assert Ending.BACK == outcome.ending
+    assert outcome.reason is not None
+    assert "not ready within" not in outcome.reason.en
+    assert outcome.verdict is not None
+    assert State.FAILED == outcome.verdict.state
+    assert text == project.file.read_text()
+
+
 def test_service_that_did_not_run_does_not_run_after_a_failure(project: Project) -> None:
     text = project.text()
     project.up(text)

@@ -10,8 +10,9 @@ import pytest
 
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
+from sgdoctor.diagnosis.model import State
 from sgdoctor.launch.change import Change
-from sgdoctor.relaunch.model import Ending, Outcome
+from sgdoctor.relaunch.model import Ending, NotReady, Outcome
 from sgdoctor.relaunch.readiness import EngineReadiness
 from sgdoctor.relaunch.recovery import rollback
 from sgdoctor.rules.base import load_rule_base
@@ -248,3 +249,15 @@ def test_log_of_an_earlier_start_makes_nobody_ready(stage: Stage) -> None:
     assert second == stage.inspect()["Id"]
     assert {NAME, f"{NAME}.sgd-old"} == stage.containers.keys()
     assert first == stage.inspect(f"{NAME}.sgd-old")["Id"]
+
+
+def test_start_that_a_restart_policy_repeats_has_failed(stage: Stage) -> None:
+    """Each failure is followed by the next start, so that none of them lasts."""
+    serve(stage, FAILS, restart_policy={"Name": "always"})
+    notes: list[Text] = []
+
+    answer = readiness(stage, limit=40).wait(NAME, notes.append)
+
+    assert isinstance(answer, NotReady)
+    assert answer.reason.en.startswith("The weights leave no room for the state cache")
+    assert answer.verdict is None or State.FAILED is answer.verdict.state

@@ -84,6 +84,17 @@ def test_container_says_no(bench: Bench) -> None:
     assert (0, kept.id) == (named.returncode, bench.identity())
 
 
+def test_folder_of_the_journals_says_no(bench: Bench) -> None:
+    bench.serve()
+    bench.root.parent.mkdir(exist_ok=True)
+    bench.root.write_text("")
+
+    done = bench.run("relaunch", NAME, "--set", BETTER)
+
+    assert (2, "") == (done.returncode, done.stderr)
+    assert "Not a directory. Nothing was touched." in last(done.stdout)
+
+
 def test_image_of_a_launch_is_gone(bench: Bench) -> None:
     bench.client.images.get(bench.image).tag("sgdoctor-test/gone", "1")
     bench.serve()

@@ -26,6 +26,7 @@ from sgdoctor.redaction import HIDDEN
 from sgdoctor.relaunch import texts
 from sgdoctor.relaunch.compose import ComposeService, Edition, asked, edition
 from sgdoctor.relaunch.dependents import dependents
+from sgdoctor.relaunch.journal import check_folder
 from sgdoctor.relaunch.kept_image import kept_image
 from sgdoctor.relaunch.launching import check_place, examined, is_same, left_behind
 from sgdoctor.report.wording import change_text
@@ -174,6 +175,7 @@ def proposal_of(
         folder=folder,
     )
     try:
+        check_folder()
         service = examined(client, inspection)
         why = _refused(client, proposal, service)
         if why is None and service is not None:

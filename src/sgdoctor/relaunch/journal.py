@@ -83,10 +83,7 @@ class Journal:
         except OSError as error:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
-            raise UserError(
-                f"The journal of the relaunch cannot be written in {folder}: {error.strerror}. Nothing was touched.",
-                f"无法在 {folder} 写入重启记录：{error.strerror}。未做任何改动。",
-            ) from None
+            raise _unwritable(folder, error.strerror or str(error)) from None
         journal._size = len(line)
         return journal
 
@@ -146,6 +143,30 @@ class Journal:
             _write(file.fileno(), line, self._size)
             os.fdatasync(file.fileno())
         self._size += len(line)
+
+
+def check_folder(root: Path | None = None) -> None:
+    """Whether a journal can be begun, as far as that is known without writing anything.
+
+    Args:
+        root: stands for the state folder of sgdoctor.
+
+    Raises:
+        UserError: the folder cannot be written to, or not be made.
+    """
+    folder = journal_dir(root)
+    there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
+    if not there.is_dir():
+        raise _unwritable(folder, os.strerror(errno.ENOTDIR))
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise _unwritable(folder, os.strerror(errno.EACCES))
+
+
+def _unwritable(folder: Path, why: str) -> UserError:
+    return UserError(
+        f"The journal of the relaunch cannot be written in {folder}: {why}. Nothing was touched.",
+        f"无法在 {folder} 写入重启记录：{why}。未做任何改动。",
+    )
 
 
 def read_journal(path: Path) -> Journal | None:

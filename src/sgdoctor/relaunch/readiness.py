@@ -23,7 +23,7 @@ from sgdoctor.rules.base import RuleBase
 from sgdoctor.texts import Text
 from sgdoctor.watching.container_feed import ContainerFeed
 from sgdoctor.watching.history import History
-from sgdoctor.watching.model import Snapshot, StageState
+from sgdoctor.watching.model import AttemptSummary, Snapshot, StageState
 from sgdoctor.watching.session import Session
 
 Probe = Callable[[str], Text | None]
@@ -120,6 +120,8 @@ class EngineReadiness:
             if start.over:
                 return start.ending()
             if snapshot is not None:
+                if (failed := start.failed_before(snapshot)) is not None:
+                    return failed
                 if snapshot.serves:
                     return None
                 if snapshot.verdict.state is not state:
@@ -203,6 +205,7 @@ class _Start:
         self.failure: Exception | None = None
         self._session = session
         self._since = since
+        self._failed: dict[int, Verdict] = {}
         self._changed = threading.Event()
         session.start(self._take, self._fail)
 
@@ -228,9 +231,26 @@ class _Start:
         snapshot = self._session.snapshot()
         if snapshot is None or self._since is None:
             return snapshot
-        started = snapshot.attempts[-1].started if snapshot.attempts else None
+        return snapshot if snapshot.attempts and self._is_awaited(snapshot.attempts[-1]) else None
+
+    def failed_before(self, snapshot: Snapshot) -> NotReady | None:
+        """Why a start that a restart policy repeated did not serve, however the next one does; None without one.
+
+        Args:
+            snapshot: the newest.
+        """
+        if snapshot.verdict.state is State.FAILED:
+            self._failed[snapshot.verdict.attempt] = snapshot.verdict
+        for attempt in snapshot.attempts[:-1]:
+            if attempt.state is State.FAILED and self._is_awaited(attempt):
+                return NotReady(attempt.title, self._failed.get(attempt.number))
+        return None
+
+    def _is_awaited(self, attempt: AttemptSummary) -> bool:
+        if self._since is None:
+            return True
         # Times of a log without a time zone may be off; the container engine's own are not.
-        return snapshot if started is not None and started > self._since - _ROUNDING else None
+        return attempt.started is not None and attempt.started > self._since - _ROUNDING
 
     def pause(self) -> None:
         """Wait for something new, not for long."""

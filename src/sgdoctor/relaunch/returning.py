@@ -12,7 +12,7 @@ from sgdoctor.launch.inspection import Inspection
 from sgdoctor.relaunch import texts
 from sgdoctor.relaunch.compose import Edition, asked, return_edition, return_service
 from sgdoctor.relaunch.engine import Engine
-from sgdoctor.relaunch.journal import Journal
+from sgdoctor.relaunch.journal import Journal, check_folder
 from sgdoctor.relaunch.launches import Launched, To, edits_since, launches_of, names_of, other_engine, wanted_of
 from sgdoctor.relaunch.launching import check_place, is_kept, quiet, replace_container
 from sgdoctor.relaunch.model import Attempt, Ending, Outcome, Patience, Purpose, Readiness, Watcher, Way
@@ -84,6 +84,7 @@ def plan_return(
         data = _kept(client, goal)
         planned = replace(planned, kept="" if data is None else str(data["Name"]).lstrip("/"))
     try:
+        check_folder(root)
         if through_compose:
             edited = return_edition(client, document, planned.edits)
             return replace(planned, edition=asked(client, document, edited, accept_drift=accept_drift))

@@ -155,3 +155,20 @@ def test_another_user_hears_what_they_can_do(bench: Bench, tmp_path: Path) -> No
     assert 0 == done.returncode
     assert old == bench.identity()
     assert 0 == other.run("relaunch", NAME, "--set", BETTER, "--yes").returncode
+
+
+def test_nothing_is_forgotten_beside_a_journal_that_cannot_be_read(bench: Bench) -> None:
+    """The kept container may be the only server that there is."""
+    bench.serve()
+    relaunched(bench)
+    (journal,) = journals(root=bench.root)
+    journal.path.write_text("{\n")
+
+    forgotten = bench.run("forget", NAME, "--yes")
+
+    assert (2, "sgl: nothing was removed: a relaunch of it may have been cut off.\n") == (
+        forgotten.returncode,
+        forgotten.stdout,
+    )
+    assert "its first line is damaged" in forgotten.stderr
+    assert {NAME, KEPT} == bench.containers.keys()

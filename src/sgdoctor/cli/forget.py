@@ -60,6 +60,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.open_relaunch import check_free, open_here, open_text
     from sgdoctor.cli.relaunch_run import EXIT_REFUSED, agreed
     from sgdoctor.relaunch.engine import Engine
+    from sgdoctor.relaunch.journal import damaged_journals
     from sgdoctor.relaunch.lock import holder, locked
     from sgdoctor.report.safe import printable
 
@@ -70,6 +71,9 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
         if client is not None:
             if found := open_here(client, name, lang):
                 return complain(printable(open_text(found[-1], lang)), lang)
+            if any(not one.ended for one in damaged_journals(name)):
+                # Said by then; what it was about may be the only server that there is.
+                return _close("forget.damaged", name, lang, EXIT_REFUSED)
             check_free(client, name)
         kept = _kept(client, name)
         for entry in kept.running:

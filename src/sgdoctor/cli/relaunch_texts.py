@@ -335,6 +335,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "forget.none": ("{name}: nothing is kept of it.", "{name}：没有保留任何内容。"),
     "forget.runs": ("{name} runs; it was left alone", "{name} 正在运行，未作改动"),
+    "forget.damaged": (
+        "{name}: nothing was removed: a relaunch of it may have been cut off.",
+        "{name}：未删除任何内容：它的一次重启可能被中断。",
+    ),
     "forget.failed": ("{name} could not be removed: {why}", "无法删除 {name}：{why}"),
     "forget.done": ("{name}: removed.", "{name}：已删除。"),
     "forget.partly": ("{name}: not all of it could be removed.", "{name}：未能全部删除。"),

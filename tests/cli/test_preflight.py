@@ -170,6 +170,48 @@ def test_a_path_that_was_meant_otherwise_counts_for_every_card(model: Path, caps
     assert "/models/m" == data["plan"]["changes"][0]["value"]
 
 
+def test_a_high_fraction_gets_the_number_of_the_solver(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    high = GOOD.replace("0.92", "0.95")
+    _, data = answer(capsys, command(model.parent, high), "--gpu", "3090")
+    _, long = answer(capsys, command(model.parent, high.replace("16384", "25000")), "--gpu", "3090")
+    (found,), (of_long,) = (
+        [one for one in every["checks"] if one["id"] == "command-constants"] for every in (data, long)
+    )
+
+    assert ("warn", [("flag.set", "0.92")]) == (found["status"], [(c["kind"], c["value"]) for c in found["changes"]])
+    assert "0.92" == data["plan"]["changes"][0]["value"]
+    assert [] == data["plan"]["left"]
+    # The lower fraction would not hold this context: it is the choice of the user.
+    assert ("warn", []) == (of_long["status"], of_long["changes"])
+    assert "With that the whole context does not fit." in of_long["detail"]
+
+
+def test_a_fraction_that_fails_is_told_once(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, data = answer(capsys, command(model.parent, GOOD.replace("0.92", "0.98")), "--gpu", "3090")
+    told = {one["id"]: one["status"] for one in data["checks"] if one["status"] in ("warn", "fail")}
+
+    assert {"memory-pools": "fail"} == {name: told[name] for name in told if name != "model-dtype"}
+    assert "0.92" == data["plan"]["changes"][0]["value"]
+
+
+def test_of_a_process_nothing_is_mounted(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = json.loads((model / "config.json").read_text())
+    config["text_config"]["layer_types"] = config["text_config"]["layer_types"][:4]
+    (model / "config.json").write_text(json.dumps(config))
+    engine = f"python3 -m sglang.launch_server --model-path {model} --dtype bfloat16 --mem-fraction-static 0.92"
+    launch = [*engine.split(), "--context-length", "16384"]
+    code, data = answer(capsys, "--gpu", "3090", "--version", "0.5.15", "--write", "run.sh", "--", *launch)
+
+    kinds = {change["kind"] for one in data["checks"] for change in one["changes"]}
+    assert {"flag.set"} == kinds | {change["kind"] for change in data["plan"]["changes"]}
+    assert [] == data["plan"]["left"]
+    assert 3 == code
+    # The written launch finds the corrected model.
+    code, data = answer(capsys, "run.sh", "--gpu", "3090", "--version", "0.5.15")
+    assert 0 == code
+    assert {("model-layer-types", "pass")} <= {(one["id"], one["status"]) for one in data["checks"]}
+
+
 def test_a_choice_among_the_ways(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     launch = command(model.parent, "--dtype bfloat16 --context-length 65536")
     _, data = answer(capsys, launch, "--gpu", "3090", "--choose", "one-request-of-state")

@@ -408,7 +408,8 @@ HUB = "python3 -m sglang.launch_server --model-path meta-llama/Llama-3.1-8B-Inst
 @pytest.mark.parametrize(
     ("options", "engine", "expected"),
     [
-        ("", HUB, []),
+        ("", HUB, [(WARN, None)]),
+        ("-e SGLANG_USE_MODELSCOPE=1", HUB, []),
         ("-v H:/root/.cache/huggingface", HUB, []),
         ("-v H:/root/.cache/huggingface:ro", HUB, [(FAIL, "SGL037")]),
         ("-v H:/models:ro -e HF_HOME=/models/hf", HUB, [(FAIL, "SGL037")]),
@@ -421,6 +422,27 @@ def test_caches(options: str, engine: str, expected: list[object], tmp_path: Pat
     situation = shell(run(options.replace("H:", f"{tmp_path}:"), engine=engine), tmp_path)
 
     assert troubles(situation, "launch-caches") == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "facts", "mount"),
+    [
+        ("", {}, "H/.cache/huggingface:/root/.cache/huggingface"),
+        ("-e HF_HUB_CACHE=/data", {}, "H/.cache/huggingface/hub:/data"),
+        ("", {"simulated": True}, ""),
+        ("", {"remote": True}, ""),
+    ],
+)
+def test_a_download_that_no_mount_keeps(
+    options: str, facts: dict[str, bool], mount: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    about = shell(run(options, engine=HUB), tmp_path, host(**facts))
+    (told,) = [one for one in found(about, "launch-caches") if one.status is Status.WARN]
+
+    assert "lost with it" in told.title.en
+    assert mount.replace("H/", f"{tmp_path}/") == "".join(change.value or "" for change in told.changes)
+    assert bool(mount) != bool(told.detail)
 
 
 @pytest.mark.parametrize(

@@ -294,9 +294,9 @@ def test_a_repository_that_is_not_here_yet(tmp_path: Path) -> None:
         for mounts in ((), (Mount("/root/.cache/huggingface", "hf", "volume"),))
     ]
 
-    assert ["lost with it", "is mounted at"] == [
+    assert ["/hub in the container", "is mounted at"] == [
         part
-        for part, detail in zip(("lost with it", "is mounted at"), details, strict=True)
+        for part, detail in zip(("/hub in the container", "is mounted at"), details, strict=True)
         if detail and part in detail.en
     ]
 

@@ -66,7 +66,7 @@ def answer_for(
         only: whether nothing but what was asked for and chosen is to be changed.
         verdict: on the start that counts, where that is not the newest one of the log.
         unseen: stands for a launch that nothing shows, not even the log.
-        bare: folder for the files that a process needs where a container has mounts; None of other launches.
+        bare: folder for the files that a process needs where a container has mounts; None for the usual one.
 
     Raises:
         UserError: something that was asked for cannot be.
@@ -84,6 +84,8 @@ def answer_for(
     launch = as_meant(document, document.problems, table)
     asked_for = asked(arguments.set, arguments.unset, arguments.env, table)
     refuse_unread(asked_for, table)
+    if bare is None and launch.image is None:
+        bare = beside / _PATCH_FOLDER
     places = _Places(model_folder(launch, table, beside), beside, bare, _serves_as(launch, table))
     file = shown_path(target.file.path) if target.file is not None else ""
     found = _knowledge(launch, document.problems, table, verdict, places, chosen=arguments.choose)
@@ -150,7 +152,7 @@ class _Places(NamedTuple):
     Attributes:
         model: its folder; None out of reach.
         beside: folder that relative paths start from.
-        bare: as of ``answer_for``.
+        bare: folder for the files of a process; None of containers.
         serves_as: name of the model for clients, where it is the path of the model; else None.
     """
 

@@ -41,7 +41,7 @@ def ways_of(solution: Solution, seen: Remedy | None) -> list[Way]:
             basis=basis,
             title=_title(solution),
             why=why,
-            note=_working(solution.interval, solution.fraction),
+            note=working_fractions(solution.interval, solution.fraction),
             rule=rule,
         )
         ways.append(Way(step, advised=True))
@@ -81,7 +81,7 @@ def _title(solution: Solution) -> Text:
     )
 
 
-def _working(interval: Interval | None, best: float | None) -> Text:
+def working_fractions(interval: Interval | None, best: float | None) -> Text:
     """Which values of the fraction work, in the words of the diagnosis."""
     if interval is None or interval.empty:
         return NO_TEXT

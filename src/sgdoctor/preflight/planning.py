@@ -12,13 +12,11 @@ from sgdoctor.fixes.model import Left, Plan
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches, kinds_of, patches_for
 from sgdoctor.fixes.plan import NO_WISHES, Knowledge, Wishes, plan_for
 from sgdoctor.fixes.steps import SHOWN_ONLY
-from sgdoctor.launch.model import Origin, Problem
+from sgdoctor.launch.model import Problem
 from sgdoctor.patches.launch_scripts import intended_patches, recognise_script
-from sgdoctor.patches.model import PatchSite
-from sgdoctor.preflight.checks.model_layer_types import PATCH_FOLDER
 from sgdoctor.preflight.launches.places import launch_script
 from sgdoctor.preflight.model import Area, Checked, Finding, Situation, Status
-from sgdoctor.preflight.models.folder import CONFIG
+from sgdoctor.preflight.patch_site import patch_site
 from sgdoctor.preflight.solving import solver_of
 from sgdoctor.preflight.versions import transformers_version
 
@@ -103,29 +101,17 @@ def _problems(checked: Iterable[Checked], patched: set[str]) -> Iterator[Problem
 
 def _patches(situation: Situation, checked: Iterable[Checked]) -> Patches:
     """What takes the place of patches in code: of those that are needed, and of those that a script was meant to be."""
-    launch, model = situation.launch, situation.model
+    launch = situation.launch
     if launch is None or not launch.argv:
         return NO_PATCHES
     script = launch_script(situation)
     text = (script.text if script is not None else None) or ""
-    transformers = transformers_version(situation)
-    problems = recognise_script(text, sglang=situation.version, transformers=transformers) if text else ()
-    document = model.documents.get(CONFIG) if model is not None else None
-    # Docker takes only absolute paths for a bind mount; Compose starts from the folder of its file.
-    relative = launch.origin is Origin.COMPOSE
-    site = PatchSite(
-        folder=f"./{PATCH_FOLDER}" if relative else str(situation.beside.absolute() / PATCH_FOLDER),
-        config=document.content if document is not None else None,
-        config_path=f"{model.path.rstrip('/')}/{CONFIG}" if model is not None else None,
-        pythonpath=launch.env.get("PYTHONPATH"),
-        sglang=situation.version,
-        transformers=transformers,
-        model_type=(model.model_type or None) if model is not None else None,
-    )
+    versions = {"sglang": situation.version, "transformers": transformers_version(situation)}
+    problems = recognise_script(text, **versions) if text else ()
     try:
         return patches_for(
             None,
-            site,
+            patch_site(situation, launch),
             intended_patches(text) if text else (),
             script_is_broken=any(problem.severity in _BAD for problem in problems),
             foreseen=kinds_of(finding.prevents or "" for _, finding in _troubles(checked) if finding.changes),

@@ -1,12 +1,16 @@
 """Values that are accepted and bring trouble, of flags and of variables."""
 
 from collections.abc import Iterator
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
+from sgdoctor.fixes.memory.limits import best_fraction
+from sgdoctor.fixes.memory.solution import Outcome
+from sgdoctor.fixes.memory_steps import working_fractions
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Launch
 from sgdoctor.preflight.asked import Asked, asked_by
 from sgdoctor.preflight.launches.flags import seconds_asked
+from sgdoctor.preflight.memory import Forecast, forecast
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
 from sgdoctor.texts import Text
 
@@ -19,6 +23,22 @@ _HEALTH: Final = "SGLANG_HEALTH_CHECK_TIMEOUT"
 _LONGER: Final = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
 _ON: Final = ("1", "true", "yes", "y", "on")
 _ENVIRONMENT: Final = Text("the environment", "环境变量")
+
+
+class _Advice(NamedTuple):
+    """What to do about a value, and why."""
+
+    change: Change | None
+    detail: Text
+
+
+_BY_SIZE: Final = _Advice(
+    Change("flag.lower", "--mem-fraction-static"),
+    Text(
+        "On cards of this size 0.90 to 0.94 is the usual limit; whatever else uses the card comes on top.",
+        "这种大小的显卡通常以 0.90 到 0.94 为限；其他程序占用的显存还要另算。",
+    ),
+)
 
 
 class CommandConstants:
@@ -52,6 +72,9 @@ def _fraction(situation: Situation, asked: Asked) -> Iterator[Finding]:
     small = not cards or min(card.total_mib for card in cards) <= _SMALL_MIB
     if fraction is None or not _HIGH <= fraction < 1 or not small:
         return
+    advice = _computed(situation, fraction)
+    if advice is None:
+        return
     yield Finding(
         Status.WARN,
         Text(
@@ -60,12 +83,28 @@ def _fraction(situation: Situation, asked: Asked) -> Iterator[Finding]:
         ),
         where=asked.where("--mem-fraction-static"),
         prevents="SGL414",
-        changes=(Change("flag.lower", "--mem-fraction-static"),),
-        detail=Text(
-            "On cards of this size 0.90 to 0.94 is the usual limit; whatever else uses the card comes on top.",
-            "这种大小的显卡通常以 0.90 到 0.94 为限；其他程序占用的显存还要另算。",
-        ),
+        changes=(advice.change,) if advice.change is not None else (),
+        detail=advice.detail,
     )
+
+
+def _computed(situation: Situation, fraction: float) -> _Advice | None:
+    """What the card and the model say of a high fraction; None where it does no harm, or the memory tells itself."""
+    found = forecast(situation)
+    if not isinstance(found, Forecast) or found.solution.outcome is Outcome.UNKNOWN:
+        return _BY_SIZE
+    solution, interval = found.solution, found.solution.interval
+    if solution.outcome is not Outcome.FITS or interval is None or fraction <= interval.safe:
+        return None
+    best = best_fraction(found.start, interval, None)
+    if best is None or best >= fraction:
+        return None
+    detail = working_fractions(interval, best)
+    # The way of somebody who wants the context rather than what is left for other things.
+    if interval.context_low is not None and best < interval.context_low <= fraction:
+        less = Text(" With that the whole context does not fit.", "但那样放不下完整的上下文。")
+        return _Advice(None, Text(detail.en + less.en, detail.zh + less.zh))
+    return _Advice(Change("flag.set", "--mem-fraction-static", f"{best:.2f}"), detail)
 
 
 def _watchdog(asked: Asked) -> Iterator[Finding]:

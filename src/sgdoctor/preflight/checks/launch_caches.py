@@ -1,12 +1,14 @@
 """Folders that the engine writes to while it starts may be written."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import ClassVar, Final
 
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.host_paths import mount_around
 from sgdoctor.launch.model import Launch
 from sgdoctor.preflight.asked import asked_by
+from sgdoctor.preflight.elsewhere import unseen
 from sgdoctor.preflight.launches.gpus import image_env
 from sgdoctor.preflight.launches.settings import settings_of
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
@@ -14,6 +16,8 @@ from sgdoctor.preflight.models.locate import Place, locate
 from sgdoctor.texts import Text
 
 _HOME: Final = "/root"
+_HUB: Final = "/hub"
+_MODELSCOPE: Final = "SGLANG_USE_MODELSCOPE"
 # Kernels that are compiled on the first start go there: the variable, and the folder in the home without it.
 _COMPILED: Final = (
     ("TRITON_CACHE_DIR", ".triton"),
@@ -45,6 +49,8 @@ def _downloads(situation: Situation, launch: Launch, env: Mapping[str, str | Non
     if located.place is not Place.HUB or located.cache is None:
         return
     mount = mount_around(launch, located.cache)
+    if mount is None and not env.get(_MODELSCOPE):
+        yield _lost(situation, located.asked, located.cache)
     if mount is None or not mount.read_only:
         return
     yield Finding(
@@ -57,6 +63,25 @@ def _downloads(situation: Situation, launch: Launch, env: Mapping[str, str | Non
         prevents="SGL037",
         changes=(Change("docker.volume", value=f"{mount.source}:{mount.target}"),),
         phase="config",
+    )
+
+
+def _lost(situation: Situation, model: str, cache: str) -> Finding:
+    """Of a download that no mount keeps."""
+    folder = cache.removesuffix(_HUB)
+    here = f"{Path.home()}/.cache/huggingface{_HUB if folder == cache else ''}"
+    known = unseen(situation.host, situation.launch) is None and not situation.host.remote
+    return Finding(
+        Status.WARN,
+        Text(
+            f"{model} is downloaded into the container and lost with it: no mount keeps {folder}",
+            f"{model} 会下载到容器内，删除容器即丢失：{folder} 没有挂载",
+        ),
+        evidence=cache,
+        changes=(Change("docker.volume", value=f"{here}:{folder}"),) if known else (),
+        detail=None
+        if known
+        else Text(f"Mount a folder of the host at {folder}.", f"请把主机上的一个目录挂载到 {folder}。"),
     )
 
 

@@ -5,19 +5,19 @@ from typing import ClassVar, Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.host_paths import host_path
-from sgdoctor.launch.model import Launch, Origin
+from sgdoctor.launch.model import Launch
 from sgdoctor.patches.config_repair import Repair, repaired_config
 from sgdoctor.patches.launch_scripts import intended_patches, recognise_script
-from sgdoctor.patches.model import PatchKind, PatchPlan, PatchSite
+from sgdoctor.patches.model import PatchKind
 from sgdoctor.patches.plan import STARTUP_FOLDER, patch_plans
 from sgdoctor.patches.versions import Range
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
-from sgdoctor.preflight.models.folder import CONFIG, ModelFolder
+from sgdoctor.preflight.models.folder import CONFIG
+from sgdoctor.preflight.patch_site import patch_site
 from sgdoctor.preflight.versions import transformers_version
 from sgdoctor.texts import Text
 from sgdoctor.writing import read_text
 
-PATCH_FOLDER: Final = "sgdoctor-patches"
 _TOO_FEW: Final = "SGL204"
 _TOO_MANY: Final = "SGL205"
 _COUNTS: Final = Range("transformers", (4, 57))
@@ -46,10 +46,10 @@ class ModelLayerTypes:
             if "layer_types" in model.settings:
                 yield Finding(Status.PASS, Text("layer_types has an entry per layer", "layer_types 每层一项"))
             return
-        yield _finding(situation, model, repair, document.content)
+        yield _finding(situation, repair)
 
 
-def _finding(situation: Situation, model: ModelFolder, repair: Repair, content: bytes) -> Finding:
+def _finding(situation: Situation, repair: Repair) -> Finding:
     wrong = repair.lists[0]
     evidence = f"config.json: {wrong.name} has {wrong.had} entries, num_hidden_layers is {wrong.needs}"
     few = wrong.had < wrong.needs
@@ -59,7 +59,8 @@ def _finding(situation: Situation, model: ModelFolder, repair: Repair, content: 
             f"{wrong.name} has the wrong length; the launch patches that", f"{wrong.name} 长度不符，但启动配置已打补丁"
         )
         return Finding(Status.PASS, title, evidence)
-    plan = _plan(situation, model, content, transformers)
+    ways = patch_plans(PatchKind.LAYER_TYPES, patch_site(situation, launch)) if launch is not None else ()
+    plan = next((way for way in ways if way.safety != "manual"), None)
     counted = _COUNTS.holds(transformers) is not False
     return Finding(
         Status.FAIL if counted else Status.WARN,
@@ -73,24 +74,6 @@ def _finding(situation: Situation, model: ModelFolder, repair: Repair, content: 
         detail=plan.why if plan is not None else wrong.why,
         phase="config" if counted else None,
     )
-
-
-def _plan(situation: Situation, model: ModelFolder, content: bytes, transformers: str | None) -> PatchPlan | None:
-    launch = situation.launch
-    if launch is None:
-        return None
-    # Docker takes only absolute paths for a bind mount; Compose starts from the folder of its file.
-    relative = launch.origin is Origin.COMPOSE
-    site = PatchSite(
-        folder=f"./{PATCH_FOLDER}" if relative else str(situation.beside.absolute() / PATCH_FOLDER),
-        config=content,
-        config_path=f"{model.path.rstrip('/')}/{CONFIG}",
-        pythonpath=launch.env.get("PYTHONPATH"),
-        sglang=situation.version,
-        transformers=transformers,
-        model_type=model.model_type or None,
-    )
-    return next((plan for plan in patch_plans(PatchKind.LAYER_TYPES, site) if plan.safety != "manual"), None)
 
 
 def _patched(launch: Launch, situation: Situation, transformers: str | None) -> bool:

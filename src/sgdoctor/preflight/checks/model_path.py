@@ -141,8 +141,7 @@ def _on_hub(launch: Launch, located: Located, where: Text | None) -> Finding:
         )
     else:
         evidence = Text(
-            f"{located.cache} is not mounted: the download goes into the container and is lost with it",
-            f"{located.cache} 没有挂载：下载内容写入容器，删除容器即丢失",
+            f"it will be downloaded to {located.cache} in the container", f"将下载到容器内的 {located.cache}"
         )
     return Finding(Status.SKIPPED, reason(located), located.asked, where, detail=evidence)
 

@@ -16,7 +16,7 @@ KEPT, NEW = f"{NAME}.sgd-old", "prod"
 
 @pytest.fixture
 def bench(docker_host: PrivateDockerd, docker_client: docker.DockerClient, standin_image: str, tmp_path: Path) -> Bench:
-    docker_host.remove_containers()  # of a project that goes on from test to test
+    docker_host.clear()  # of a project that goes on from test to test
     return Bench(docker_host, docker_client, standin_image, tmp_path / "state")
 
 

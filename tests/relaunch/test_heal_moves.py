@@ -154,6 +154,40 @@ def test_too_low_and_too_high_meet_in_between() -> None:
     assert End.DOES_NOT_FIT is end_of(next_move(met, Limits(9)))
 
 
+@pytest.mark.parametrize(
+    ("tried", "unsafe", "expected"),
+    [
+        ((), False, "smaller"),
+        (("smaller",), False, "no graphs"),
+        (("smaller", "no graphs"), False, End.UNSAFE),
+        (("smaller", "no graphs"), True, "half"),
+        (("smaller", "no graphs", "half"), True, End.DOES_NOT_FIT),
+    ],
+)
+def test_where_no_fraction_is_left_something_is_given_up(
+    tried: tuple[str, ...], unsafe: bool, expected: str | End
+) -> None:
+    ways = (
+        proposed("a", 0.88),  # another fraction is none
+        proposed("smaller", 0.9),
+        proposed("no graphs", 0.9),
+        proposed("half", 0.9, steps=(step("unsafe"),)),
+    )
+    last = proposed("a", 0.9, interval=None, others=ways)
+    tries = [failed(number, rest, 0.9, "SGL414", None) for number, rest in enumerate(tried)]
+    tries += [failed(8, "a", 0.89, "SGL402", None), failed(9, "a", 0.9, "SGL414", last)]
+
+    move = next_move(tries, Limits(19, unsafe=unsafe))
+
+    assert expected == (move.end if isinstance(move, Stop) else move.identity.rest)
+
+
+def test_what_is_wrong_otherwise_is_not_cured_by_giving_up_memory() -> None:
+    first = failed(0, "a", 0.9, "SGL203", proposed("a", 0.9, others=(proposed("smaller", 0.9),)))
+
+    assert End.NOTHING_NEW is end_of(next_move([first], Limits()))
+
+
 def test_a_plan_without_a_cure_leaves_the_fraction_to_be_tried() -> None:
     tries = [failed(0, "a", 0.92, "SGL414", proposed("a", 0.92, steps=()))]
 

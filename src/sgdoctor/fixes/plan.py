@@ -199,6 +199,8 @@ class _Maker:
             best = next(iter([*wanted, *advised]), None)
             if best is not None:
                 self.add((best.step,))
+            else:
+                self.left += [left for remedy in remedies for left in remedy.left]
             self.offer(way.step for way in ways if way is not best)
         self.after = solve(self.launch) if solve is not None else None
 

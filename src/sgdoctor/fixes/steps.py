@@ -4,7 +4,9 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from sgdoctor.diagnosis.model import Diagnosis, Fix
+from sgdoctor.engines.sglang.memory.fractions import TOO_LOW
 from sgdoctor.errors import UserError
+from sgdoctor.fixes.memory.situation import OUT_OF_MEMORY
 from sgdoctor.fixes.model import NO_TEXT, Basis, Left, Step
 from sgdoctor.fixes.values import literal_changes, may_enter
 from sgdoctor.launch.change import Change
@@ -86,7 +88,7 @@ def remedy_of(diagnosis: Diagnosis, launch: Launch, flags: FlagTable, chosen: Co
         first,
         tuple(step for step in steps if step is not first),
         tuple(left) if first is None else (),
-        about_memory=not wanted and diagnosis.rule.id.startswith(_MEMORY_FAMILY) and _is_about_memory(diagnosis, flags),
+        about_memory=not wanted and _is_about_memory(diagnosis, flags, doable=first is not None),
         rule=diagnosis.rule.id,
         why=diagnosis.title,
     )
@@ -136,8 +138,13 @@ def is_chosen(step: Step, chosen: Collection[str]) -> bool:
     return step.id in chosen or f"{step.rule}/{step.id}" in chosen
 
 
-def _is_about_memory(diagnosis: Diagnosis, flags: FlagTable) -> bool:
-    return any(flags.canonical(change.name) in MEMORY_FLAGS for fix in diagnosis.fixes for change in fix.changes)
+def _is_about_memory(diagnosis: Diagnosis, flags: FlagTable, *, doable: bool) -> bool:
+    rule = diagnosis.rule.id
+    if not doable and rule in TOO_LOW | OUT_OF_MEMORY:
+        # The rule knows nothing more that could be changed; the solver may.
+        return True
+    changes = (change for fix in diagnosis.fixes for change in fix.changes)
+    return rule.startswith(_MEMORY_FAMILY) and any(flags.canonical(change.name) in MEMORY_FLAGS for change in changes)
 
 
 def _step(diagnosis: Diagnosis, fix: Fix, launch: Launch, flags: FlagTable) -> tuple[Step | None, tuple[Left, ...]]:

@@ -1,11 +1,15 @@
 """From a start that failed and the plan that follows from it to what healing knows of the two."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from sgdoctor.diagnosis.model import Verdict
+from sgdoctor.engines.sglang.memory.fractions import TOO_LOW
+from sgdoctor.errors import UserError
+from sgdoctor.fixes.memory.situation import OUT_OF_MEMORY
 from sgdoctor.fixes.model import Answer, Basis, Plan, Step
+from sgdoctor.fixes.steps import MEMORY_FLAGS
 from sgdoctor.launch.amended import merged
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Document
@@ -48,8 +52,24 @@ def with_plan(tried: Try, verdict: Verdict, answer: Answer, steps: Sequence[Step
             by_hand=tuple(left.why for left in plan.left),
             impossible=plan.impossible,
             refused=refused if plan.changes else None,
+            others=tuple(_others(answer, rule)) if rule in TOO_LOW | OUT_OF_MEMORY else (),
         ),
     )
+
+
+def _others(answer: Answer, rule: str) -> Iterator[Proposed]:
+    """The ways against a lack of memory that the plan has not taken."""
+    plan, flags = answer.plan, answer.flags
+    kept = [change for step in plan.steps if step.rule != rule for change in step.changes]
+    for step in plan.alternatives:
+        if not any(flags.canonical(change.name) in MEMORY_FLAGS for change in step.changes):
+            continue
+        changes = merged(kept, step.changes, flags)
+        try:
+            launch = answer.document.edited(changes, flags).launch
+        except UserError:
+            continue
+        yield Proposed(identity_of(launch.typed, flags, plan.files), changes, (step,))
 
 
 def for_original(answer: Answer, document: Document, changes: Sequence[Change]) -> Answer:

@@ -53,6 +53,7 @@ class Proposed:
         by_hand: what only the user can do.
         impossible: why no launch of this model fits this card; None if one may.
         refused: why it cannot be carried out; None if it can.
+        others: further ways against a lack of memory, the smallest loss first; each with what the plan does beside.
     """
 
     identity: Identity
@@ -64,6 +65,7 @@ class Proposed:
     by_hand: tuple[Text, ...] = ()
     impossible: Text | None = None
     refused: Text | None = None
+    others: tuple["Proposed", ...] = ()
 
     @property
     def unsafe(self) -> tuple[Step, ...]:

@@ -76,9 +76,11 @@ def _tried_on(tries: Sequence[Try], proposed: Proposed, limits: Limits) -> Move:
         return Stop(End.REFUSED, proposed.refused)
     if proposed.unsafe and not limits.unsafe:
         return Stop(End.UNSAFE, texts.unsafe(proposed.unsafe), proposed.unsafe)
-    move = _relaunch(tries, proposed)
+    move = _relaunch(tries, proposed) or _another_way(tries, proposed, limits)
     if move is None:
         return _exhausted(tries, proposed)
+    if isinstance(move, Stop):
+        return move
     if len(tries) > limits.tries:
         return Stop(End.LIMIT, texts.limit(limits.tries))
     if _is_over(limits):
@@ -112,6 +114,19 @@ def _relaunch(tries: Sequence[Try], proposed: Proposed) -> Relaunch | None:
         return None
     changes = tuple(change for change in proposed.changes if change.name != FRACTION)
     return Relaunch((*changes, Change("flag.set", FRACTION, f"{middle:.2f}")), identity, proposed.steps, middle)
+
+
+def _another_way(tries: Sequence[Try], proposed: Proposed, limits: Limits) -> Move | None:
+    """Where no fraction is left: what can be given up, the smallest loss first; None if that was tried as well."""
+    if _direction(tries[-1]) is None:
+        return None
+    known = {one.identity for one in tries}
+    fresh = [one for one in proposed.others if one.identity not in known and not _same_rest(tries[-1], one)]
+    way = next((one for one in fresh if limits.unsafe or not one.unsafe), None)
+    if way is not None:
+        return Relaunch(way.changes, way.identity, way.steps)
+    unsafe = fresh[0].unsafe if fresh else ()
+    return Stop(End.UNSAFE, texts.unsafe(unsafe), unsafe) if unsafe else None
 
 
 def _exhausted(tries: Sequence[Try], proposed: Proposed) -> Stop:

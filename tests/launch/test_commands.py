@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import Found, Refused, edit, find_engine
+from sgdoctor.launch.commands import edit, find_engine
 from sgdoctor.launch.flag_edits import NO_FLAGS
+from sgdoctor.launch.found import Found, Refused
 from sgdoctor.launch.model import EditState
 from tests.launch.tables import FLAGS
 

@@ -232,9 +232,10 @@ def _launch(given: Sequence[str]) -> "Launch | None":
     Raises:
         UserError: what stands there cannot be taken apart.
     """
-    from sgdoctor.launch.commands import Refused, find_engine
+    from sgdoctor.launch.commands import find_engine
     from sgdoctor.launch.docker_options import run_at
     from sgdoctor.launch.docker_run import read_shell
+    from sgdoctor.launch.found import Refused
     from sgdoctor.launch.model import Launch, Origin
 
     if given[0].startswith("-"):

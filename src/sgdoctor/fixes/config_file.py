@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import CONFIG_NOTE
 from sgdoctor.launch.flag_edits import given_flags
+from sgdoctor.launch.found import CONFIG_NOTE
 from sgdoctor.launch.host_paths import host_path, provided
 from sgdoctor.launch.model import Arity, Document, Editable, Edited, FlagTable, Launch, Problem
 from sgdoctor.texts import Text

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from sgdoctor.errors import UserError
-from sgdoctor.launch.commands import Found, Refused, engine_in, nothing_in
+from sgdoctor.launch.commands import engine_in, nothing_in
 from sgdoctor.launch.docker_options import Option, Options, program_of, read_options, run_at
 from sgdoctor.launch.docker_values import CDI_PREFIX, read_gpus, read_ports, read_size, read_volume
 from sgdoctor.launch.engine_words import EngineAt
 from sgdoctor.launch.flag_edits import is_flag
+from sgdoctor.launch.found import Found, Refused
 from sgdoctor.launch.model import Gpus, Launch, Mount, Origin
 from sgdoctor.launch.script import Command, gap_before, resolved, resolved_words
 from sgdoctor.launch.shell import Word

@@ -6,13 +6,13 @@ from typing import Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import Found, refusal
 from sgdoctor.launch.container_problems import container_problems
 from sgdoctor.launch.docker_command import DockerCommand, docker_command
 from sgdoctor.launch.docker_options import run_at
 from sgdoctor.launch.docker_run_edits import docker_run_splices
 from sgdoctor.launch.docker_run_problems import docker_run_problems
 from sgdoctor.launch.engine_command import EngineCommand, engine_command, is_script
+from sgdoctor.launch.found import Found, refusal
 from sgdoctor.launch.model import Editable, Edited, EditState, FlagTable, Launch, Origin, Problem
 from sgdoctor.launch.script import commands, literal_variables
 from sgdoctor.launch.shell import Word, line_of, spliced, words

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import Found, Refused
 from sgdoctor.launch.docker_command import DockerCommand, gpu_fields, mount_of, read_docker_volume
 from sgdoctor.launch.docker_options import Option
 from sgdoctor.launch.docker_values import gpus_text, read_gpus, read_port, read_restart, read_size, read_ulimit
+from sgdoctor.launch.found import Found, Refused
 from sgdoctor.launch.model import FlagTable, Gpus
 from sgdoctor.launch.script import gap_before
 from sgdoctor.launch.shell import Splice, quoted, splices_inside

@@ -6,11 +6,11 @@ from typing import Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import MISTAKES, Refused
 from sgdoctor.launch.docker_command import DockerCommand, csv_fields, gpu_fields, read_docker_volume
 from sgdoctor.launch.docker_options import OF_DOCKER_ONLY
 from sgdoctor.launch.docker_values import read_gpus, read_port, read_restart, read_size, read_volume
 from sgdoctor.launch.engine_words import SCRIPTS, engine_at, is_shell
+from sgdoctor.launch.found import MISTAKES, Refused
 from sgdoctor.launch.model import Problem
 from sgdoctor.texts import Text
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import SEVERAL, Found, Refused, engine_in_tokens, refusal
+from sgdoctor.launch.commands import engine_in_tokens
+from sgdoctor.launch.found import SEVERAL, Found, Refused, refusal
 from sgdoctor.launch.model import Editable, Edited, FlagTable, Launch, Origin, Problem
 from sgdoctor.launch.shell import Splice, Word, quoted, spliced, splices_inside, words
 from sgdoctor.launch.typography import REPAIR, Repaired, repaired

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Final
 
 from sgdoctor.errors import UserError
-from sgdoctor.launch.commands import SEVERAL, Found, Refused, find_engine
+from sgdoctor.launch.commands import find_engine
 from sgdoctor.launch.docker_run import DockerRun
 from sgdoctor.launch.engine_command import EngineCommand
+from sgdoctor.launch.found import SEVERAL, Found, Refused
 from sgdoctor.launch.model import Document, Origin
 from sgdoctor.texts import Text
 

@@ -13,8 +13,9 @@ from sgdoctor.engines.base import PhaseName
 from sgdoctor.engines.sglang.memory.prediction import Prediction
 from sgdoctor.fixes.memory.solution import Interval
 from sgdoctor.gpu.model import Gpu, GpuReading
-from sgdoctor.launch.commands import Found, edit, find_engine
+from sgdoctor.launch.commands import edit, find_engine
 from sgdoctor.launch.flag_edits import NO_FLAGS
+from sgdoctor.launch.found import Found
 from sgdoctor.report.redact import Redactor, redact
 from sgdoctor.report.wording import change_text
 from sgdoctor.texts import Text

@@ -6,7 +6,6 @@ from typing import Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import Found, Refused, refusal
 from sgdoctor.launch.compose.command_words import CommandPart, script_splices, word_splices
 from sgdoctor.launch.compose.edits import Way
 from sgdoctor.launch.compose.lines import CannotSpliceError
@@ -17,6 +16,7 @@ from sgdoctor.launch.compose.scalars import written
 from sgdoctor.launch.compose.state import NoPlaceError, State, others_changed, others_kept, tried, variable_reason
 from sgdoctor.launch.compose.texts import VariableError
 from sgdoctor.launch.flag_edits import WordEdit, with_edits
+from sgdoctor.launch.found import Found, Refused, refusal
 from sgdoctor.launch.model import FlagTable
 from sgdoctor.launch.shell import spliced, words
 from sgdoctor.texts import Text

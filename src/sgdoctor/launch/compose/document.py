@@ -9,7 +9,6 @@ from typing import Final
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import Found, Refused, refusal
 from sgdoctor.launch.compose.command_changes import is_in_command, repaired, with_command_change
 from sgdoctor.launch.compose.command_words import CommandPart
 from sgdoctor.launch.compose.field_changes import with_field_change
@@ -17,6 +16,7 @@ from sgdoctor.launch.compose.problems import duplicate_keys, problems_of
 from sgdoctor.launch.compose.project import File, Project, Service, open_project
 from sgdoctor.launch.compose.reading import command_parts, engine_of, is_about_sglang, launch_of
 from sgdoctor.launch.compose.state import NoPlaceError, State, file_to_edit
+from sgdoctor.launch.found import Found, Refused, refusal
 from sgdoctor.launch.model import Editable, Edited, EditState, FlagTable, Launch, Problem
 from sgdoctor.launch.typography import REPAIR
 from sgdoctor.texts import Text

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import MISTAKES, Refused, find_engine
+from sgdoctor.launch.commands import find_engine
 from sgdoctor.launch.compose.command_words import CommandPart, line_in, stray_line_breaks
 from sgdoctor.launch.compose.project import Project, Service
 from sgdoctor.launch.compose.reading import env_entries, environment_of, launch_of
@@ -17,6 +17,7 @@ from sgdoctor.launch.compose.values import Items, SourceFile
 from sgdoctor.launch.compose.values import Text as Scalar
 from sgdoctor.launch.container_problems import container_problems
 from sgdoctor.launch.flag_edits import is_flag
+from sgdoctor.launch.found import MISTAKES, Refused
 from sgdoctor.launch.model import Launch, Problem
 from sgdoctor.launch.typography import REPAIR, at_lines
 from sgdoctor.texts import Text

@@ -10,12 +10,13 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from sgdoctor.errors import UserError
-from sgdoctor.launch.commands import Found, Refused, find_engine
+from sgdoctor.launch.commands import find_engine
 from sgdoctor.launch.compose.command_words import CommandPart, command_part, not_a_text
 from sgdoctor.launch.compose.dotenv import read_dotenv
 from sgdoctor.launch.compose.project import Parts, Project, Service, read_text
 from sgdoctor.launch.compose.values import Fields, Items, Text, Value
 from sgdoctor.launch.docker_values import read_ports, read_size, read_ulimit, read_volume
+from sgdoctor.launch.found import Found, Refused
 from sgdoctor.launch.model import Gpus, Launch, Mount, Origin, Port
 
 _TRUE: Final = frozenset({"true", "yes", "on", "y", "True", "TRUE", "1"})

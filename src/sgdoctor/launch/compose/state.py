@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import Found
 from sgdoctor.launch.compose.edits import Place
 from sgdoctor.launch.compose.project import Project, Service
 from sgdoctor.launch.compose.reading import command_parts, engine_of, launch_of
 from sgdoctor.launch.compose.syntax import Mapping
 from sgdoctor.launch.compose.texts import VariableError
 from sgdoctor.launch.compose.values import SourceFile, plain
+from sgdoctor.launch.found import Found
 from sgdoctor.launch.model import Launch
 from sgdoctor.launch.shell import Splice, spliced
 from sgdoctor.texts import Text

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import Found, find_engine, refusal
+from sgdoctor.launch.commands import find_engine
 from sgdoctor.launch.container_problems import container_problems
+from sgdoctor.launch.found import Found, refusal
 from sgdoctor.launch.inspection import reading
 from sgdoctor.launch.inspection.body import CreateBody, as_inspection, create_body
 from sgdoctor.launch.inspection.editing import with_changes

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.commands import Found, edit, find_engine
+from sgdoctor.launch.commands import edit, find_engine
 from sgdoctor.launch.docker_values import read_gpus, read_port, read_restart, read_size, read_ulimit, read_volume
+from sgdoctor.launch.found import Found
 from sgdoctor.launch.inspection import reading
 from sgdoctor.launch.model import FlagTable, Gpus
 from sgdoctor.texts import Text

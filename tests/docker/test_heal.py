@@ -221,13 +221,24 @@ def test_a_healed_server_that_is_unhealthy_by_its_own_check(clinic: Clinic) -> N
 # ---------------------------------------------------------------- not healed
 
 
-def test_model_that_does_not_fit_however_it_is_started(clinic: Clinic) -> None:
-    old = clinic.serve(BIG, STANDIN_GRAPHS_GIB="3.5")
+def test_where_graphs_leave_no_fraction_something_is_given_up(clinic: Clinic) -> None:
+    clinic.serve(BIG, STANDIN_GRAPHS_GIB="3.5")
 
     healed = clinic.heal("--max-attempts", "6")
 
-    assert ("does-not-fit", 3) == (healed["end"], healed["exit_code"])
-    assert healed["relaunches"] > 1
+    tried = [flags(one) for one in healed["tries"]]
+    fractions_only = [set(changes) <= {"--mem-fraction-static"} for changes in tried]
+    assert "verified" == healed["end"]
+    assert fractions_only == sorted(fractions_only, reverse=True)
+    assert {"--mem-fraction-static", "--mamba-radix-cache-strategy"} <= set(tried[-1])
+
+
+def test_what_was_tried_in_vain_leaves_the_original(clinic: Clinic) -> None:
+    old = clinic.serve(BIG, STANDIN_GRAPHS_GIB="3.5")
+
+    healed = clinic.heal("--max-attempts", "2")
+
+    assert ("limit", 3, 2) == (healed["end"], healed["exit_code"], healed["relaunches"])
     clinic.assert_as_before(old)
 
 

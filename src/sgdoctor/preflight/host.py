@@ -51,22 +51,9 @@ def host_of(
         folders: of which the free space matters.
         root: of the file system of this machine.
     """
-    machine = this_machine(root)
     remote = engine.remote and in_container
-    if simulated and not remote:
-        return HostFacts(
-            cards=tuple(simulated),
-            simulated=True,
-            docker=engine.info,
-            docker_reason=NOT_LOOKED_AT,
-            containers=engine.containers,
-            endpoint=engine.endpoint,
-            docker_state=engine.state,
-            contained=machine.contained,
-        )
     cards, reason = _cards(answers, engine, remote=remote)
     driver: Driver = answers.get("driver", Driver())
-    info = engine.info or {}
     facts = HostFacts(
         remote=remote,
         driver=None if remote else driver.version,
@@ -81,15 +68,24 @@ def host_of(
         docker_state=engine.state,
     )
     if remote:
-        memory = info.get("MemTotal")
+        memory = (engine.info or {}).get("MemTotal")
         return replace(facts, memory_total_mib=memory / 2**20 if isinstance(memory, int) else None)
+    if simulated:
+        contained = this_machine(root).contained
+        return replace(facts, driver=None, driver_cuda=None, docker_reason=NOT_LOOKED_AT, contained=contained)
+    return _with_this_machine(facts, answers, folders, root)
+
+
+def _with_this_machine(facts: HostFacts, answers: Mapping[str, Any], folders: Sequence[Path], root: Path) -> HostFacts:
+    """The facts with what the files of this machine say."""
+    machine = this_machine(root)
     memory = host_files.memory(root)
     return replace(
         facts,
         memory_total_mib=memory.total,
         memory_available_mib=memory.available,
         swap_free_mib=memory.swap_free,
-        disk_free_gib=_disks(info, folders),
+        disk_free_gib=_disks(facts.docker or {}, folders),
         wsl=machine.wsl,
         shm_mib=host_files.size_mib(root / "dev/shm"),
         listening=answers.get("listening", {}),

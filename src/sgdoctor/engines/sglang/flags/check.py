@@ -134,56 +134,61 @@ def _value(given: Given, option: Option, value: str) -> Problem | None:
     if _STANDS_FOR & set(value):
         # A variable, or the output of a command, that only the shell or Compose knows.
         return None
-    where = place_of(given.start)
     try:
         read = read_value(option, value)
     except ValueError:
-        if is_json(option):
-            return Problem(
-                "json-broken",
-                "fatal",
-                Text(f"The value of `{given.flag}` is not JSON", f"`{given.flag}` 的值不是 JSON"),
-                where,
-                rule="SGL134",
-                detail=Text(
-                    "Names and texts in JSON stand in double quotes, which a shell takes away: put the whole value in "
-                    "single quotes.",
-                    "JSON 中的名字和文本要用双引号，而 shell 会去掉双引号：请用单引号包住整个值。",
-                ),
-            )
-        if items := _glued_items(option, value):
-            words = [word for one in given.values for word in (items if one == value else [one])]
-            return Problem(
-                "list-glued",
-                "fatal",
-                Text(
-                    f"`{value}`: the values of `{given.flag}` are separated by blanks, not by commas",
-                    f"`{value}`：`{given.flag}` 的多个值要用空格分隔，而不是逗号",
-                ),
-                where,
-                (setting(option, option.flag, words),),
-                rule="SGL113",
-            )
-        return Problem(
-            "value-type",
-            "fatal",
-            Text(f"`{value}` is not a value for `{given.flag}`", f"`{value}` 不是 `{given.flag}` 可用的值"),
-            where,
-            _instead(given, option, value, meant_number(value, option.type)),
-            rule="SGL113",
-            detail=_accepted(option),
-        )
+        return _unreadable(given, option, value)
     if option.choices and str(read) not in option.choices:
         return Problem(
             "choice-invalid",
             "fatal",
             Text(f"`{value}` is not a choice of `{given.flag}`", f"`{value}` 不是 `{given.flag}` 的可选值"),
-            where,
+            place_of(given.start),
             _instead(given, option, value, closest_choice(value, option.choices)),
             rule="SGL110",
             detail=_accepted(option),
         )
     return None
+
+
+def _unreadable(given: Given, option: Option, value: str) -> Problem:
+    """A value that the parser of its flag refuses."""
+    where = place_of(given.start)
+    if is_json(option):
+        return Problem(
+            "json-broken",
+            "fatal",
+            Text(f"The value of `{given.flag}` is not JSON", f"`{given.flag}` 的值不是 JSON"),
+            where,
+            rule="SGL134",
+            detail=Text(
+                "Names and texts in JSON stand in double quotes, which a shell takes away: put the whole value in "
+                "single quotes.",
+                "JSON 中的名字和文本要用双引号，而 shell 会去掉双引号：请用单引号包住整个值。",
+            ),
+        )
+    if items := _glued_items(option, value):
+        words = [word for one in given.values for word in (items if one == value else [one])]
+        return Problem(
+            "list-glued",
+            "fatal",
+            Text(
+                f"`{value}`: the values of `{given.flag}` are separated by blanks, not by commas",
+                f"`{value}`：`{given.flag}` 的多个值要用空格分隔，而不是逗号",
+            ),
+            where,
+            (setting(option, option.flag, words),),
+            rule="SGL113",
+        )
+    return Problem(
+        "value-type",
+        "fatal",
+        Text(f"`{value}` is not a value for `{given.flag}`", f"`{value}` 不是 `{given.flag}` 可用的值"),
+        where,
+        _instead(given, option, value, meant_number(value, option.type)),
+        rule="SGL113",
+        detail=_accepted(option),
+    )
 
 
 def _glued_items(option: Option, value: str) -> list[str]:

@@ -62,6 +62,12 @@ def unknown_flag(given: Given, schema: Schema) -> Problem:
             rule="SGL105",
             detail=_last_seen(placed),
         )
+    return _never_there(given, placed, schema, severity)
+
+
+def _never_there(given: Given, placed: Placed, schema: Schema, severity: str) -> Problem:
+    """A flag that no version has: one that is like it, or none."""
+    where, flag = place_of(given.start), given.flag
     if placed.suggestion is not None:
         return Problem(
             "flag-misspelled",
@@ -77,7 +83,7 @@ def unknown_flag(given: Given, schema: Schema) -> Problem:
     return Problem(
         "flag-unknown",
         severity,
-        Text(f"There is no flag `{flag}` in {version}", f"{version} 没有参数 `{flag}`"),
+        Text(f"There is no flag `{flag}` in {schema.version}", f"{schema.version} 没有参数 `{flag}`"),
         where,
         (Change("flag.unset", flag),),
         rule="SGL109",

@@ -12,8 +12,7 @@ from sgdoctor.containers.launches import container_document
 from sgdoctor.launch.inspection import Inspection
 from sgdoctor.relaunch.launching import quiet, relaunch
 from sgdoctor.relaunch.model import Outcome, Progress, Watcher
-from sgdoctor.relaunch.recovery import rollback
-from tests.docker.relaunching import CHANGE, FLAGS, HURRY, NAME, NEVER, READY, at
+from tests.docker.relaunching import CHANGE, FLAGS, HURRY, NAME, NEVER, READY, at, rollback
 
 NOBODY = 65534
 

@@ -16,10 +16,13 @@ from sgdoctor.containers.launches import container_document
 from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.inspection import Inspection
-from sgdoctor.relaunch.engine import LABEL
+from sgdoctor.relaunch.engine import LABEL, Engine
 from sgdoctor.relaunch.journal import journals, open_journals
+from sgdoctor.relaunch.launches import To
 from sgdoctor.relaunch.launching import quiet, relaunch
-from sgdoctor.relaunch.model import NotReady, Outcome, Patience, Progress, Ready, Watcher
+from sgdoctor.relaunch.model import NotReady, Outcome, Patience, Progress, Readiness, Ready, Watcher
+from sgdoctor.relaunch.recovery import look_for_open, undo
+from sgdoctor.relaunch.returning import go_back, plan_return
 from sgdoctor.texts import Text
 from tests.docker import launches
 from tests.docker.dockerd import PrivateDockerd
@@ -159,3 +162,28 @@ def at(moment: str, act: Callable[[], object]) -> Watcher:
             act()
 
     return watch
+
+
+def rollback(
+    client: Client,
+    container: str,
+    to: To = "last-good",
+    *,
+    accept_drift: bool = False,
+    readiness: Readiness,
+    patience: Patience | None = None,
+    watcher: Watcher = quiet,
+    root: Path | None = None,
+) -> Outcome:
+    """What `sgdoctor rollback` does once it is agreed to: undo what was cut off, or go back to an earlier launch."""
+    if unfinished := look_for_open(container, root, Engine(client).identity()):
+        return undo(client, unfinished[-1].journal, readiness=readiness, patience=patience, watcher=watcher, root=root)
+    return go_back(
+        client,
+        plan_return(client, container, to, accept_drift=accept_drift, root=root),
+        accept_drift=accept_drift,
+        readiness=readiness,
+        patience=patience,
+        watcher=watcher,
+        root=root,
+    )

@@ -18,13 +18,14 @@ from sgdoctor.relaunch.journal import journals, open_journals
 from sgdoctor.relaunch.launches import history
 from sgdoctor.relaunch.model import Ending, Outcome, Progress, Step, StepState
 from sgdoctor.relaunch.readiness import EngineReadiness
-from sgdoctor.relaunch.recovery import resume, rollback
+from sgdoctor.relaunch.recovery import resume
 from sgdoctor.relaunch.returning import go_back, plan_return
 from sgdoctor.rules.base import load_rule_base
 from tests.composes import first, modern, needed, path_with_tools
 from tests.docker import launches
 from tests.docker.composing import FAILS, PATIENCE, Killer, Project, QuickReadiness, fidelity
 from tests.docker.dockerd import PrivateDockerd
+from tests.docker.relaunching import rollback
 from tests.launch.tables import FLAGS
 
 pytestmark = pytest.mark.slow

@@ -10,11 +10,11 @@ import pytest
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.relaunch.model import Ending
-from sgdoctor.relaunch.recovery import look_for_open, resume, rollback
+from sgdoctor.relaunch.recovery import look_for_open, resume
 from tests.docker import launches, relaunch_child
 from tests.docker.dockerd import PrivateDockerd
 from tests.docker.proxy import Proxy
-from tests.docker.relaunching import ADDED, HURRY, NAME, NEVER, POLICY, READY, SERVE, Stage
+from tests.docker.relaunching import ADDED, HURRY, NAME, NEVER, POLICY, READY, SERVE, Stage, rollback
 
 FORWARD = ("create", "compare", "hold", "stop", "step-aside", "take-name", "start", "ready", "settle")
 BACK = ("save-log", "remove", "give-name-back", "restore-policy", "restart-old")

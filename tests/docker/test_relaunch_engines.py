@@ -16,10 +16,10 @@ from sgdoctor.errors import UserError
 from sgdoctor.relaunch.journal import journals, open_journals
 from sgdoctor.relaunch.launches import history
 from sgdoctor.relaunch.model import Ending
-from sgdoctor.relaunch.recovery import look_for_open, rollback
+from sgdoctor.relaunch.recovery import look_for_open
 from tests.docker import launches
 from tests.docker.dockerd import PrivateDockerd
-from tests.docker.relaunching import HURRY, NAME, READY, SERVE, Stage
+from tests.docker.relaunching import HURRY, NAME, READY, SERVE, Stage, rollback
 from tests.docker.test_relaunch_crash import die
 
 pytestmark = pytest.mark.slow

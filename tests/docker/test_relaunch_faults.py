@@ -18,12 +18,11 @@ from sgdoctor.launch.change import Change
 from sgdoctor.relaunch.journal import Journal, journals
 from sgdoctor.relaunch.lock import locked
 from sgdoctor.relaunch.model import Ending, Intent, Outcome, Progress
-from sgdoctor.relaunch.recovery import rollback
 from tests.docker import launches, relaunch_child
 from tests.docker.dockerd import PrivateDockerd
 from tests.docker.images import BUSYBOX
 from tests.docker.podman import PrivatePodman
-from tests.docker.relaunching import HURRY, NAME, NEVER, POLICY, READY, SERVE, Stage, Told, at
+from tests.docker.relaunching import HURRY, NAME, NEVER, POLICY, READY, SERVE, Stage, Told, at, rollback
 
 REPO = Path(__file__).parents[2]
 PORT = 15777

@@ -14,10 +14,9 @@ from sgdoctor.launch.change import Change
 from sgdoctor.relaunch.engine import LABEL
 from sgdoctor.relaunch.launches import history
 from sgdoctor.relaunch.model import Ending, Purpose
-from sgdoctor.relaunch.recovery import rollback
 from tests.docker import launches
 from tests.docker.dockerd import PrivateDockerd
-from tests.docker.relaunching import ADDED, HURRY, NEVER, READY, SERVE, Stage
+from tests.docker.relaunching import ADDED, HURRY, NEVER, READY, SERVE, Stage, rollback
 from tests.docker.test_launches import differences
 
 # What the container `rich` of launches.py leaves out or cannot have beside the rest, as far as this daemon takes it and

@@ -14,11 +14,10 @@ from sgdoctor.diagnosis.model import State
 from sgdoctor.launch.change import Change
 from sgdoctor.relaunch.model import Ending, NotReady, Outcome
 from sgdoctor.relaunch.readiness import EngineReadiness
-from sgdoctor.relaunch.recovery import rollback
 from sgdoctor.rules.base import load_rule_base
 from sgdoctor.texts import Text
 from tests.docker.dockerd import PrivateDockerd
-from tests.docker.relaunching import HURRY, NAME, Stage
+from tests.docker.relaunching import HURRY, NAME, Stage, rollback
 
 COMMAND = ["python3", "-m", "sglang.launch_server", "--model-path", "/models/x", "--host", "0.0.0.0", "--port", "30000"]
 FAILS, SERVES = "article27-mfs-0.80", "article27-w19.28-mfs-0.92"

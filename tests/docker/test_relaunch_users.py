@@ -18,11 +18,11 @@ from sgdoctor.launch.change import Change
 from sgdoctor.relaunch.claim import LOCK, claim_of
 from sgdoctor.relaunch.journal import Journal, journals, open_journals
 from sgdoctor.relaunch.model import Ending, Intent, Outcome
-from sgdoctor.relaunch.recovery import look_for_open, resume, rollback
+from sgdoctor.relaunch.recovery import look_for_open, resume
 from sgdoctor.rules.base import load_rule_base
 from tests.docker import launches
 from tests.docker.dockerd import PrivateDockerd
-from tests.docker.relaunching import HURRY, NAME, NEVER, POLICY, READY, SERVE, Stage, Told, at
+from tests.docker.relaunching import HURRY, NAME, NEVER, POLICY, READY, SERVE, Stage, Told, at, rollback
 from tests.docker.test_relaunch_crash import die
 
 MOMENTS = ("create done", "hold done", "stop done", "step-aside done", "take-name done", "start done", "ready begun")
@@ -297,3 +297,14 @@ def test_app_knows_the_launches_of_its_engine(alice: Stage, monkeypatch: pytest.
     assert app.unfinished() is None
     assert (now, "rollback") == (errand.id, errand.kind)
     assert "launch 0" in errand.heading.en
+
+
+def test_app_says_what_speaks_against_the_way_back_before_it_asks(
+    alice: Stage, monkeypatch: pytest.MonkeyPatch, docker_client: docker.DockerClient
+) -> None:
+    alice.serve()
+    alice.relaunch()
+    docker_client.containers.get(NAME).pause()
+
+    with pytest.raises(UserError, match="docker unpause"):
+        doctor(alice, monkeypatch).rollback()

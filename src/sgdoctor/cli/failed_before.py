@@ -1,8 +1,12 @@
-"""Whether an earlier launch failed when it was the one: it will again, and is not waited for."""
+"""What is said of an earlier launch before anybody goes back to it.
+
+One that failed when it was the one will fail again, and is not waited for.
+"""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from sgdoctor.cli.relaunch_texts import words
 from sgdoctor.containers.client import Client
 from sgdoctor.containers.once import open_container
 from sgdoctor.diagnosis.model import State
@@ -11,11 +15,21 @@ from sgdoctor.diagnosis.telling import telling
 from sgdoctor.diagnosis.wording import summary_of
 from sgdoctor.errors import UserError
 from sgdoctor.logs.sources import LogSource, open_log
-from sgdoctor.relaunch.model import Attempt, Ending
+from sgdoctor.relaunch.model import Attempt, Ending, Way
+from sgdoctor.relaunch.returning import Return
 from sgdoctor.texts import Text
 
 if TYPE_CHECKING:
     from sgdoctor.rules.base import RuleBase
+
+
+def origin_words(planned: Return, lang: str) -> str:
+    """Where the container of the launch comes from, as a sentence."""
+    if planned.wanted.way is Way.COMPOSE:
+        return words(lang, "rollback.compose")
+    if planned.kept_elsewhere:
+        return words(lang, "rollback.renamed", now=planned.kept_elsewhere)
+    return words(lang, "rollback.kept" if planned.kept else "rollback.anew")
 
 
 def failed_before(client: Client, attempt: Attempt, base: "RuleBase") -> Text | None:

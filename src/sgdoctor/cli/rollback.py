@@ -128,19 +128,14 @@ def _lines(planned: "Return", failed: "Text | None", show: "Show") -> "list[Styl
     """What belongs to a way back: the flags, where its container comes from, and how it failed."""
     from rich.text import Text as Styled
 
+    from sgdoctor.cli.failed_before import origin_words
     from sgdoctor.cli.history_rows import command_diff
-    from sgdoctor.relaunch.model import Way
     from sgdoctor.report.plan_redact import hidden_words
 
     lang, wanted = show.lang, planned.wanted
     diff = command_diff(hidden_words(planned.current.command, show.hide), hidden_words(wanted.command, show.hide))
     lines = diff or [Styled(words(lang, "rollback.same"))]
-    if wanted.way is Way.COMPOSE:
-        lines.append(Styled(words(lang, "rollback.compose")))
-    elif planned.kept_elsewhere:
-        lines.append(Styled(words(lang, "rollback.renamed", now=planned.kept_elsewhere)))
-    else:
-        lines.append(Styled(words(lang, "rollback.kept" if planned.kept else "rollback.anew")))
+    lines.append(Styled(origin_words(planned, lang)))
     if failed is not None:
         lines.append(Styled(words(lang, "rollback.failed", title=failed.in_language(lang))))
     return lines

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sgdoctor.cli.failed_before import failed_before
+from sgdoctor.cli.failed_before import failed_before, origin_words
 from sgdoctor.cli.fix import IN_PLACE, write_answer
 from sgdoctor.cli.fix_answer import shown_path
 from sgdoctor.cli.history_rows import command_diff
@@ -14,7 +14,7 @@ from sgdoctor.cli.open_relaunch import check_free, is_about, open_text, step_rea
 from sgdoctor.cli.relaunch_proposal import Proposal, expected_start, lost_paths, proposal_of
 from sgdoctor.cli.relaunch_sheet import not_carried, start_words
 from sgdoctor.cli.relaunch_texts import words
-from sgdoctor.cli.watch_errands import Relaunching, Resuming, Returning
+from sgdoctor.cli.watch_errands import Finishing, Relaunching, Returning
 from sgdoctor.cli.watch_heal import HealErrand
 from sgdoctor.cli.watch_log_doctor import checked, error_of, planned
 from sgdoctor.cli.watch_texts import told
@@ -29,10 +29,9 @@ from sgdoctor.fixes.model import Answer
 from sgdoctor.launch.inspection import Inspection
 from sgdoctor.redaction import Redactor, redactor, unredacted
 from sgdoctor.relaunch.engine import Engine
-from sgdoctor.relaunch.launches import wanted_launch
 from sgdoctor.relaunch.launching import left_behind, refusal
-from sgdoctor.relaunch.model import Way
 from sgdoctor.relaunch.recovery import Unfinished, look_for_open
+from sgdoctor.relaunch.returning import plan_return
 from sgdoctor.report.plan_redact import hidden_words, plan_redactor
 from sgdoctor.targets import AsDockerRun, Target, open_target
 from sgdoctor.texts import Text
@@ -214,15 +213,14 @@ class ContainerDoctor:
         hide = self._hide
         with Client(self._endpoint) as client:
             check_free(client, name)
-            inspection = container_document(client, name)
-            held = str(inspection.data["Id"])
-            current, wanted = wanted_launch(name, _BACK, engine=Engine(client).identity(), held=held)
-            kept = bool(wanted.container) and client.inspect(wanted.container) is not None
-            failed = failed_before(client, wanted, self._base)
-        rows = command_diff(hidden_words(current.command, hide), hidden_words(wanted.command, hide))
-        way = "compose" if wanted.way is Way.COMPOSE else "kept" if kept else "anew"
-        errand = Returning(self._endpoint, self._base, name, wanted.number, failed=failed is not None)
-        lines = [_both(lambda lang: words(lang, f"rollback.{way}"))]
+            planned = plan_return(client, name, _BACK)
+            failed = failed_before(client, planned.wanted, self._base)
+        if planned.refused is not None:
+            raise error_of(planned.refused)
+        wanted, held = planned.wanted, str(planned.document.data["Id"])
+        rows = command_diff(hidden_words(planned.current.command, hide), hidden_words(wanted.command, hide))
+        errand = Returning(self._endpoint, self._base, planned, failed=failed is not None)
+        lines = [_both(lambda lang: origin_words(planned, lang))]
         if not rows:
             lines.append(_said("rollback.same"))
         if failed is not None:
@@ -236,7 +234,7 @@ class ContainerDoctor:
             id=held,
             lines=tuple(lines),
             diff="".join(f"{row.plain[0]}{row.plain[2:]}\n" for row in rows),
-            stops=(inspection.data.get("State") or {}).get("Status") in _RUNS,
+            stops=(planned.document.data.get("State") or {}).get("Status") in _RUNS,
             hide=hide,
         )
 
@@ -255,11 +253,8 @@ class ContainerDoctor:
         reached = _both(lambda lang: step_reached(journal, lang))
         key = "undo" if undoes else "resume"
         heading = Text(told(key, name=name, step=reached.en).en, told(key, name=name, step=reached.zh).zh)
-        if undoes:
-            back = Returning(self._endpoint, self._base, name)
-            return Errand("rollback", name, heading, back.act, back.stop, hide=self._hide)
-        on = Resuming(self._endpoint, self._base, journal)
-        return Errand("resume", name, heading, on.act, on.stop, hide=self._hide)
+        end = Finishing(self._endpoint, self._base, journal, undoes=undoes)
+        return Errand("rollback" if undoes else "resume", name, heading, end.act, end.stop, hide=self._hide)
 
     def heal(self) -> Errand:
         """See ``Doctor``."""

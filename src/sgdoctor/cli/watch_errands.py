@@ -17,7 +17,8 @@ from sgdoctor.relaunch.journal import Journal
 from sgdoctor.relaunch.launching import relaunch
 from sgdoctor.relaunch.model import Ending, Outcome, Patience, Readiness, Watcher
 from sgdoctor.relaunch.readiness import EngineReadiness
-from sgdoctor.relaunch.recovery import resume, rollback
+from sgdoctor.relaunch.recovery import resume, undo
+from sgdoctor.relaunch.returning import Return, go_back
 from sgdoctor.relaunch.unawaited import Unawaited
 from sgdoctor.texts import Text
 from sgdoctor.tui.doctor import Ended, Told
@@ -129,52 +130,48 @@ class Relaunching(Trip):
 
 
 class Returning(Trip):
-    """The way back to an earlier launch, or of a relaunch that was cut off.
+    """The way back to an earlier launch.
 
     Args:
         endpoint: the container engine.
         base: the rules.
-        container: name.
-        number: of the launch; None for a relaunch that was cut off.
+        planned: what was agreed to.
         failed: whether that launch failed when it was the one; it will again, and whoever wants it back knows.
     """
 
-    def __init__(
-        self, endpoint: Endpoint, base: "RuleBase", container: str, number: int | None = None, *, failed: bool = False
-    ) -> None:
-        self._number = number
+    def __init__(self, endpoint: Endpoint, base: "RuleBase", planned: Return, *, failed: bool) -> None:
+        self._planned = planned
         self._failed = failed
-        self.undone = number is None
-        super().__init__(endpoint, base, container)
+        super().__init__(endpoint, base, planned.document.name)
 
     def _waits(self, endpoint: Endpoint, base: "RuleBase") -> Readiness:
         return Unawaited() if self._failed else super()._waits(endpoint, base)
 
     def _act(self, client: Client) -> Act:
-        return partial(rollback, client, self._container, "last-good" if self._number is None else self._number)
+        return partial(go_back, client, self._planned)
 
     def _done(self, lang: str) -> str:
-        if self._number is None:
-            return words(lang, "done", name="{name}", time="{time}")
         key = "done.failed_before" if self._failed else "done.rollback"
-        return words(lang, key, name="{name}", number=self._number, time="{time}")
+        return words(lang, key, name="{name}", number=self._planned.wanted.number, time="{time}")
 
 
-class Resuming(Trip):
-    """The end of a relaunch that was cut off.
+class Finishing(Trip):
+    """The end of a relaunch that was cut off, forward or back.
 
     Args:
         endpoint: the container engine.
         base: the rules.
         journal: of it.
+        undoes: whether back.
     """
 
-    def __init__(self, endpoint: Endpoint, base: "RuleBase", journal: Journal) -> None:
+    def __init__(self, endpoint: Endpoint, base: "RuleBase", journal: Journal, *, undoes: bool) -> None:
         super().__init__(endpoint, base, journal.intent.container)
         self._journal = journal
+        self.undone = undoes
 
     def _act(self, client: Client) -> Act:
-        return partial(resume, client, self._journal)
+        return partial(undo if self.undone else resume, client, self._journal)
 
     def _done(self, lang: str) -> str:
         return words(lang, "done", name="{name}", time="{time}")

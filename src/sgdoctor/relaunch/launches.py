@@ -48,25 +48,6 @@ def elsewhere(container: str, engine: str | None, root: Path | None = None) -> l
     return [one for one in found if not one.intent.may_be_on(engine)]
 
 
-def wanted_launch(
-    container: str, to: To, root: Path | None = None, *, engine: str | None = None, held: str = ""
-) -> tuple[Attempt, Attempt]:
-    """The launch that a container is at, and the one that ``rollback`` would go back to.
-
-    Args:
-        container: name.
-        to: as of ``rollback``.
-        root: stands for the state folder of sgdoctor.
-        engine: as of ``history``.
-        held: as of ``history``.
-
-    Raises:
-        UserError: there is no such launch, or it is the one that the container is at.
-    """
-    current, wanted = wanted_of(container, to, root, engine, held)
-    return current.attempt, wanted.attempt
-
-
 @dataclass(frozen=True, slots=True)
 class Launched:
     """An attempt, and what it can be made from again."""

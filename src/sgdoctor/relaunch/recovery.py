@@ -1,4 +1,4 @@
-"""What to do about a relaunch that was cut off, and how to go back to an earlier launch."""
+"""What to do about a relaunch that was cut off: on to its end, or back."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,11 +10,10 @@ from sgdoctor.errors import UserError
 from sgdoctor.relaunch.compose import ComposeTransaction
 from sgdoctor.relaunch.engine import Engine
 from sgdoctor.relaunch.journal import Journal, open_journals, read_journal
-from sgdoctor.relaunch.launches import To
 from sgdoctor.relaunch.launching import quiet
 from sgdoctor.relaunch.lock import Holder, holder, locked
 from sgdoctor.relaunch.model import Outcome, Patience, Readiness, StepState, Watcher, Way
-from sgdoctor.relaunch.returning import check_engine, go_back, plan_return
+from sgdoctor.relaunch.returning import check_engine
 from sgdoctor.relaunch.steps import Steps
 from sgdoctor.relaunch.transaction import Transaction
 from sgdoctor.texts import Text
@@ -77,45 +76,6 @@ def resume(
 
     return _take_up(
         client, journal, go, readiness=readiness, patience=patience or Patience(), watcher=watcher, root=root
-    )
-
-
-def rollback(
-    client: Client,
-    container: str,
-    to: To = "last-good",
-    *,
-    accept_drift: bool = False,
-    readiness: Readiness,
-    patience: Patience | None = None,
-    watcher: Watcher = quiet,
-    root: Path | None = None,
-) -> Outcome:
-    """Undo a relaunch of a container that was cut off, or go back to an earlier launch of it.
-
-    Args:
-        client: of the engine.
-        container: name.
-        to: which launch; of no meaning for a relaunch that was cut off.
-        accept_drift: as of ``returning.plan_return``.
-        readiness: knows when its server serves.
-        patience: how long is waited.
-        watcher: told of each step.
-        root: stands for the state folder of sgdoctor.
-
-    Raises:
-        UserError: there is no such launch, or the engine does not answer.
-    """
-    if unfinished := look_for_open(container, root, Engine(client).identity()):
-        return undo(client, unfinished[-1].journal, readiness=readiness, patience=patience, watcher=watcher, root=root)
-    return go_back(
-        client,
-        plan_return(client, container, to, accept_drift=accept_drift, root=root),
-        accept_drift=accept_drift,
-        readiness=readiness,
-        patience=patience,
-        watcher=watcher,
-        root=root,
     )
 
 

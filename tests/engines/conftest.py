@@ -28,6 +28,12 @@ def real(real_bytes: Callable[[str], bytes]) -> Callable[[str], Sequence[Event]]
 
 
 @pytest.fixture
+def parse() -> Callable[[str], Sequence[Event]]:
+    """Events of a log that is given as text."""
+    return lambda text: events_in(text.encode())
+
+
+@pytest.fixture
 def composed() -> Callable[..., Sequence[Event]]:
     """Events of lines of the engine, one second apart, made by hand."""
 

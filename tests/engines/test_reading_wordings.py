@@ -10,6 +10,7 @@ from sgdoctor.engines.sglang import SGLANG
 from sgdoctor.logs.event import Event
 
 Composed = Callable[..., Sequence[Event]]
+Parse = Callable[[str], Sequence[Event]]
 
 OLD = (
     "Init torch distributed begin.",
@@ -257,3 +258,28 @@ def test_refused_chat_requests_are_counted(composed: Composed) -> None:
     facts = SGLANG.read(composed(access.format("400 Bad Request"), access.format("200 OK"), spoken)).facts
 
     assert facts["chat_refused"].value == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[2026-11-30 10:00:00 TP3] Watchdog timeout (self.watchdog_timeout=300)",
+        "[2026-11-30 10:00:00] Received sigquit from a child process. It usually means the child failed.",
+        '[2026-11-30 10:00:00] INFO:     10.0.0.1:48310 - "POST /v1/completions HTTP/1.1" 200 OK',
+    ],
+)
+def test_an_excerpt_that_begins_after_the_arguments_has_no_phase(line: str, parse: Parse) -> None:
+    assert SGLANG.read(parse(line + "\n")).phases == ()
+
+
+@pytest.mark.parametrize(
+    ("function", "phases"), [("<module>", [PhaseName.ARGS]), ("forward_cuda", []), ("run_scheduler_process", [])]
+)
+def test_only_the_stack_of_the_program_tells_a_phase(function: str, phases: list[PhaseName], parse: Parse) -> None:
+    log = (
+        "Traceback (most recent call last):\n"
+        f'  File "/usr/lib/python3.12/dist-packages/sglang/launch.py", line 1, in {function}\n'
+        "OSError: [Errno 28] No space left on device\n"
+    )
+
+    assert [phase.name for phase in SGLANG.read(parse(log)).phases] == phases

@@ -24,6 +24,9 @@ NAMES = {
         ("{gib} and {args.tp_size} of {choices}", "18.6789 and 2 of a, b"),
         ("as much[[ as {nothing} GiB]] as {gib:.0f}", "as much as 19"),
         ("[[{tokens} tokens]][[, {missing}]]", "21473 tokens"),
+        ("All of it. [[{missing} GiB. ]][[{nothing}]] More.", "All of it. More."),
+        ("All of it. [[{tokens} tokens. ]][[{nothing}]] More.", "All of it. 21473 tokens. More."),
+        ("[[{missing}]] More[[ {nothing}]] of it", "More of it"),
         ("{missing} and {nothing}", "? and ?"),
         ('{{"rope": 1}} {"rope": 1} {0} {gib!r} {gib.__class__}', '{"rope": 1} {"rope": 1} {0} {gib!r} ?'),
         ("[[ open and ]] closed ]]", " open and  closed ]]"),
@@ -80,3 +83,8 @@ def test_names_are_spoken_as_words() -> None:
 
     assert "`<flag>` to <smallest usable value>, not <value from the log>, <present value> or {}" == spoken(text, "en")
     assert "`‹参数名›` to ‹可用的最小值›, not ‹日志中的值›, ‹当前值› or {}" == spoken(text, "zh", "‹›")
+
+
+def test_what_is_left_out_leaves_one_blank() -> None:
+    assert spoken("All of it. [[{tokens} tokens. ]][[{gib} GiB.]] More.", "en") == "All of it. More."
+    assert spoken("All[[ of {tokens}]] more", "en") == "All more"

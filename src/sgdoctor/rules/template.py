@@ -16,7 +16,7 @@ MAX_VALUE: Final = 200
 """Characters of one inserted value."""
 
 _TOKEN: Final = lazy_pattern(r"\{\{|\}\}|\[\[|\]\]|\{(?P<name>[A-Za-z_][A-Za-z0-9_.]*)(?::(?P<spec>[^{}]*))?\}")
-_OPTIONAL: Final = lazy_pattern(r"\[\[(?:(?!\]\]).)*\{(?:(?!\]\]).)*\]\]")
+_OPTIONAL: Final = lazy_pattern(r"(?:\[\[(?:(?!\]\]).)*\{(?:(?!\]\]).)*\]\])+(?P<blank> ?)")
 _SPEC: Final = lazy_pattern(r"[<>^]?[+]?\d{0,2}[,]?(\.\d)?[dfg%]?")
 
 # C0 and C1 controls, and the invisible characters that turn or join the text around them (bidirectional overrides,
@@ -41,8 +41,8 @@ def fill(text: str, names: Mapping[str, Any], guard: Guard | None = None) -> str
         guard: hides what must not be shown of a value.
 
     Returns:
-        The text; a part between ``[[`` and ``]]`` is left out when one of its names is unknown, an unknown name
-        elsewhere becomes ``?``.
+        The text; a part between ``[[`` and ``]]`` is left out when one of its names is unknown, with one of the blanks
+        on both of its sides; an unknown name elsewhere becomes ``?``.
     """
     return "".join(_filled(text, names, guard, optional=False)[0])
 
@@ -76,7 +76,7 @@ def spoken(text: str, lang: str, around: str = "<>") -> str:
         lang: ``en`` or ``zh``.
         around: as in ``generic``.
     """
-    named = _OPTIONAL.sub("", text)
+    named = _OPTIONAL.sub(lambda left_out: "" if _after_blank(text[: left_out.start()]) else left_out["blank"], text)
     return _TOKEN.sub(
         lambda token: (
             f"{around[0]}{spoken_name(token['name'], lang)}{around[1]}"
@@ -137,10 +137,16 @@ def _filled(text: str, names: Mapping[str, Any], guard: Guard | None, *, optiona
             inner, inner_known = _filled(text[position:end], names, guard, optional=True)
             parts += inner if inner_known else ()
             position = end + 2
+            if not inner_known and text.startswith(" ", position) and _after_blank("".join(parts)):
+                position += 1
         else:
             parts.append(token[0])
     parts.append(text[position:])
     return parts, known
+
+
+def _after_blank(text: str) -> bool:
+    return not text or text.endswith(" ")
 
 
 def _shown(value: Any, spec: str) -> str | None:

@@ -23,6 +23,7 @@ START_MARKERS: Final[tuple[str, ...]] = (
 )
 
 READY: Final = "The server is fired up and ready to roll!"
+CHILD_FAILED: Final = "sigquit from a child"
 CHAT_REFUSED: Final = ' - "POST /v1/chat/completions HTTP/1.1" 400'
 UVICORN_RUNNING: Final = "Uvicorn running on "
 ARGPARSE_ERRORS: Final[tuple[str, ...]] = (

@@ -72,8 +72,6 @@ def _line(attempt: Attempt, event: Event) -> None:
     reader = _READERS.get(text.partition(" ")[0])
     if reader is not None and _is_own(text):
         attempt.recognised = attempt.recognised or not text.startswith(markers.SHARED_STARTS)
-        if course.current is None:
-            course.begin(PhaseName.ARGS, event)
         reader(attempt, event, text)
     elif text.startswith(markers.READY):
         attempt.recognised = True
@@ -101,6 +99,10 @@ def _is_own(text: str) -> bool:
 
 def _before_the_engine(attempt: Attempt, event: Event) -> None:
     text = event.text
+    # Ranks are started once the arguments are read: a line of or about one begins an excerpt, which does not tell how
+    # far the start was.
+    if event.rank or markers.CHILD_FAILED in text:
+        return
     if event.line.engine or "launch_server.py" in text or "/sglang/" in text:
         attempt.course.begin(PhaseName.ARGS, event)
     elif text.startswith(markers.DOCKER_STARTS):
@@ -112,7 +114,7 @@ def _rest(attempt: Attempt, event: Event) -> None:
     if "is still supported, but 'sglang serve'" in text:
         attempt.recognised = True
         attempt.wording("entry_warning", event)
-    elif "sigquit from a child" in text:
+    elif markers.CHILD_FAILED in text:
         serving.sigquit(attempt, event, text)
     elif "sglang:" in text and (image := markers.IMAGE_VERSION.search(text)):
         book.put("version", image[1], event.line)
@@ -185,8 +187,8 @@ def _traceback(attempt: Attempt, event: Event) -> None:
         attempt.failed = attempt.recognised = True
     frames = [frame for raised in event.raised for frame in raised.frames]
     if course.current in (None, PhaseName.DOCKER, PhaseName.ARGS) and frames:
-        # A scheduler's stack was quoted without the lines before it: how far the start was is not known.
-        if course.current is None and not any(frame.function in _SCHEDULER_FUNCTIONS for frame in frames):
+        # Of a stack without the lines before it only that of the program itself tells how far the start was.
+        if course.current is None and any(frame.function == "<module>" for frame in frames):
             course.begin(PhaseName.ARGS, event)
         # srt/server_args.py reads the model's configuration before it prints the arguments.
         if course.current is not None and any("config" in frame.file.rpartition("/")[2] for frame in frames):
@@ -209,18 +211,6 @@ def _exit(attempt: Attempt, event: Event) -> None:
         attempt.book.put("exit_code", int(code[1]), event.line)
 
 
-_SCHEDULER_FUNCTIONS: Final = frozenset(
-    {
-        "run_scheduler_process",
-        "run_tp_server",
-        "event_loop_normal",
-        "event_loop_overlap",
-        "run_batch",
-        "forward_batch_generation",
-        "init_model_worker",
-        "init_cuda_graphs",
-    }
-)
 _KINDS: Final[Mapping[EventKind, Callable[[Attempt, Event], None]]] = {
     EventKind.LINE: _line,
     EventKind.DATA: _data,

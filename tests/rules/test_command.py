@@ -9,6 +9,7 @@ import pytest
 from sgdoctor.cli import rule_tests
 from sgdoctor.cli.main import main
 from sgdoctor.rules import checking, locate
+from sgdoctor.rules.base import load_rule_base
 from sgdoctor.rules.loading import load_file
 from tests.conftest import REPO
 
@@ -151,6 +152,24 @@ def test_a_draft_begins_with_a_line_of_a_log(capsys: pytest.CaptureFixture[str],
     assert "sk-secret123456" not in written.read_text("utf-8")
     assert (outside, nowhere) == (2, 2)
     assert "has no line 5" in complaint
+
+
+def test_a_draft_is_left_out_of_diagnoses_until_its_title_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    log = tmp_path / "server.log"
+    log.write_text('Traceback (most recent call last):\n  File "a.py", line 3, in f\nFluxError: too much flux\n')
+    sgdoctor(capsys, "new", "flux", "--family", "runtime", "--from", f"{log}:3", "--dir", "drafts")
+    folder, written = tmp_path / "drafts", tmp_path / "drafts" / "flux.yaml"
+    id_ = written.read_text("utf-8").partition("id: ")[2][:6]
+    draft = load_rule_base(user_dirs=[folder], use_cache=False)
+    written.write_text(written.read_text("utf-8").replace("REPLACE: what is wrong, in a few words", "Too much flux"))
+    begun = load_rule_base(user_dirs=[folder], use_cache=False)
+
+    assert id_ not in {rule.id for rule in draft.all()}
+    assert [problem.en.startswith(f"{written}:") for problem in draft.problems] == [True]
+    assert begun.rule(id_).title.en == "Too much flux"
+    assert begun.problems == ()
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -231,6 +231,7 @@ def _relative(text: str) -> str:
 def _test(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.rule_tests import run_tests
     from sgdoctor.rules.base import load_rule_base
+    from sgdoctor.rules.drafts import left_out
 
     selection = _Selection(arguments.rules)
     if selection.missing:
@@ -239,7 +240,7 @@ def _test(arguments: argparse.Namespace, lang: str) -> int:
     for problem in selection.problems:
         _say(_relative(problem.shown(lang)))
     base = load_rule_base(use_cache=not arguments.rules)
-    if any(Path(one).exists() for one in arguments.rules):
+    if any(Path(one).exists() for one in arguments.rules) or any(map(left_out, selection.sources)):
         base = _with(selection.sources)
     tally = run_tests(selection.sources, base, lang)
     if arguments.format == "json":

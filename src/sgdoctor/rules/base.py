@@ -120,8 +120,8 @@ def load_rule_base(*, user_dirs: Sequence[Path] | None = None, use_cache: bool =
         use_cache: whether to read and write the compiled form in the cache directory.
 
     Returns:
-        The rules whose files have no mistake; ``problems`` names the others. The tests of sgdoctor see to it that
-        none of its own are among those.
+        The rules whose files have no mistake and are no drafts any more; ``problems`` names the others. The tests of
+        sgdoctor see to it that none of its own are among those.
     """
     from sgdoctor.rules import compiled, locate  # noqa: PLC0415 - `compiled` makes rule bases
 
@@ -139,12 +139,14 @@ def load_rule_base(*, user_dirs: Sequence[Path] | None = None, use_cache: bool =
 
 
 def _from_yaml(directories: Sequence[Path], cache: Path | None) -> RuleBase:
-    from sgdoctor.rules.loading import load_rules  # noqa: PLC0415 - pydantic and yaml
+    from sgdoctor.rules.drafts import left_out  # noqa: PLC0415 - pydantic and yaml
+    from sgdoctor.rules.loading import load_rules  # noqa: PLC0415 - the same
 
     loaded = load_rules(directories[0], directories[1:])
-    problems = (*loaded.built_in_problems, *loaded.user_problems)
+    drafts = {source.model.id: problem for source in loaded.sources if (problem := left_out(source)) is not None}
+    problems = (*loaded.built_in_problems, *loaded.user_problems, *drafts.values())
     return assemble(
-        [source.plain for source in loaded.sources],
+        [source.plain for source in loaded.sources if source.model.id not in drafts],
         problems=[Text(problem.shown("en"), problem.shown("zh")) for problem in problems if not problem.warning],
         muted=loaded.muted,
         cache=cache,

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from sgdoctor.diagnosis.model import Verdict
+from sgdoctor.errors import UserError
 from sgdoctor.gpu.model import GpuReading
 from sgdoctor.texts import Text
 from sgdoctor.tui.app import SgdoctorApp
@@ -23,6 +24,15 @@ async def test_a_session_that_fails_is_one_line_and_the_rest_stays() -> None:
 
     assert "! The log cannot be read on: OSError: [Errno 28] No space left on device [bold]x" in screen
     assert "SGL402" in screen
+
+
+async def test_a_log_that_cannot_be_read_is_told_in_the_language_of_the_app() -> None:
+    async with desk(lang="zh") as one:
+        one.session.fail(UserError("a.log: the file is empty.", "a.log：文件为空。"))
+        await one.settled(lambda: "a.log" in one.screen)
+        screen = one.screen
+
+    assert "无法继续读取日志：a.log：文件为空。" in screen
 
 
 class BrokenGpus:

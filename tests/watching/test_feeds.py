@@ -1,6 +1,7 @@
 """Files and pipes as feeds."""
 
 import os
+import signal
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -54,6 +55,39 @@ def test_a_file_that_grows_is_followed_as_long_as_somebody_has_it_open(tmp_path:
 
     assert (bytes_in(first), links_in(first)) == (b"one\n", [Link.FOLLOWING])
     assert bytes_in(second) == b"two\n"
+
+
+def test_the_first_line_of_a_file_that_somebody_has_open_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    with path.open("wb", buffering=0) as file:
+        os.utime(path, LONG_AGO)
+        pid = os.fork()  # the writer has to be another process
+        if not pid:
+            time.sleep(20)
+            os._exit(0)
+        feed = file_feed(str(path))
+        waited = read_until(feed, lambda so_far: bool(links_in(so_far)))
+        file.write(b"one\n")
+    arrivals = read_until(feed, lambda so_far: bool(bytes_in(so_far)))
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+    assert links_in(waited) == [Link.WAITING]
+    assert (bytes_in(arrivals), links_in(arrivals)) == (b"one\n", [Link.FOLLOWING])
+
+
+def test_a_file_in_which_nothing_will_be_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.touch()
+    feed = file_feed(str(path))
+    waited = read_until(feed, lambda so_far: bool(links_in(so_far)))
+    os.utime(path, LONG_AGO)
+
+    assert links_in(waited) == [Link.WAITING]
+    with pytest.raises(UserError, match="empty"):
+        read_until(feed, lambda _: False)
+    with pytest.raises(UserError, match="empty"):
+        file_feed(str(path))
 
 
 def test_a_finished_file_that_grows_after_all_is_followed_again(tmp_path: Path) -> None:
@@ -143,15 +177,15 @@ def test_a_pipe_is_read_to_its_end_and_closing_wakes_the_reader() -> None:
     os.close(reading)
 
 
-@pytest.mark.parametrize("data", [b"\x1f\x8b\x08\x00abc", bytes(range(256)) * 20])
+@pytest.mark.parametrize("data", [b"", b"\x1f\x8b\x08\x00abc", bytes(range(256)) * 20])
 def test_what_is_no_text_is_refused(data: bytes) -> None:
     reading, writing = os.pipe()
     os.write(writing, data)
+    os.close(writing)
 
     with pytest.raises(UserError):
         StdinFeed(reading).read(5)
     os.close(reading)
-    os.close(writing)
 
 
 def test_a_script_is_played_in_order_and_may_go_on_for_ever() -> None:

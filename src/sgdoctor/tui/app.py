@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 from sgdoctor.config import Remembered
 from sgdoctor.diagnosis.model import State
+from sgdoctor.errors import UserError
 from sgdoctor.gpu.model import GpuReading, GpuSource
 from sgdoctor.gpu.source import Sampler
 from sgdoctor.report.redact import redact
@@ -200,8 +201,11 @@ class SgdoctorApp(Curing):
 
     def take_failure(self, error: Exception) -> None:
         """The session cannot go on, from any thread."""
-        text = printable(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
-        self._failures = (tell(self.view.lang, "failure.session", text=text),)
+        if isinstance(error, UserError):
+            text = error.text(self.view.lang)
+        else:
+            text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        self._failures = (tell(self.view.lang, "failure.session", text=printable(text)),)
         self._ring()
 
     def _ring(self) -> None:

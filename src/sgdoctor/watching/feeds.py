@@ -213,13 +213,13 @@ class StdinFeed:
         if self._fd not in ready:
             return []
         data = os.read(self._fd, PIECE)
-        if not data:
-            self._ended = True
-            return [Standing(Link.ENDED)]
+        self._ended = not data
         if not self._judged:
             self._judged = True
             _refuse_packed("stdin", data)
             refuse_unreadable("stdin", data[:_PROBE])
+        if not data:
+            return [Standing(Link.ENDED)]
         return [Output(data)]
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from typing import IO, Final
 
 from sgdoctor.logs import unpacking
 from sgdoctor.logs.framing import LineReader
-from sgdoctor.logs.sources import open_log
+from sgdoctor.logs.sources import open_log, refuse_unreadable
 from sgdoctor.texts import Text
 from sgdoctor.watching.feeds import PIECE, Anew, Arrival, Feed, Output, ScriptFeed, Standing
 from sgdoctor.watching.model import Link, Subject
@@ -35,6 +35,8 @@ def file_feed(path: str, *, speed: float | None = None) -> Feed:
     Raises:
         UserError: it cannot be read.
     """
+    if speed is None and _is_begun(path):
+        return FileFeed(path)
     with open_log(path) as source:
         if speed is None and _is_plain(path):
             return FileFeed(path)
@@ -60,6 +62,7 @@ class FileFeed:
         self._position = 0
         self._link: Link | None = None
         self._looked = 0.0
+        self._blank = True
 
     @property
     def subject(self) -> Subject:
@@ -67,18 +70,25 @@ class FileFeed:
         return Subject("file", str(self._path))
 
     def read(self, timeout: float) -> Sequence[Arrival]:
-        """What has arrived; see ``Feed.read``."""
+        """What has arrived; see ``Feed.read``.
+
+        Raises:
+            UserError: nothing ever was in the file, and nobody writes it any more.
+        """
         if self._closed:
             return []
         data = os.pread(self._file.fileno(), PIECE, self._position)
         if data:
             self._position += len(data)
+            self._blank = False
             again = self._link in (Link.ENDED, Link.WAITING)
             self._link = Link.FOLLOWING if again else self._link
             output = Output(data, time=os.fstat(self._file.fileno()).st_mtime)
             return [Standing(Link.FOLLOWING), output] if again else [output]
         if changed := self._changed():
             return changed
+        if self._blank:
+            return self._wait_for_the_first_line(timeout)
         if self._link in (None, Link.FOLLOWING) and (link := self._standing()) is not self._link:
             self._link = link
             return [Standing(link)]
@@ -95,13 +105,24 @@ class FileFeed:
         self._file = file
         self._identity = _identity(os.fstat(file.fileno()))
 
+    def _wait_for_the_first_line(self, timeout: float) -> Sequence[Arrival]:
+        if self._standing() is Link.ENDED:
+            refuse_unreadable(str(self._path), b"")
+        if self._link is Link.WAITING:
+            time.sleep(min(timeout, _POLL_QUIET))
+            return []
+        self._link = Link.WAITING
+        empty = Text(
+            f"{self._path} is empty. Waiting for its first line.", f"{self._path} 是空的。正在等待第一行日志。"
+        )
+        return [Standing(Link.WAITING, empty)]
+
     def _standing(self) -> Link:
         now = time.monotonic()
-        if self._link is Link.FOLLOWING and now < self._looked + _LOOK_FOR_WRITER:
+        if self._link is not None and now < self._looked + _LOOK_FOR_WRITER:
             return Link.FOLLOWING
         self._looked = now
-        age = time.time() - os.fstat(self._file.fileno()).st_mtime
-        return Link.FOLLOWING if age < _SETTLED or _has_writer(self._identity) else Link.ENDED
+        return Link.FOLLOWING if _goes_on(os.fstat(self._file.fileno())) else Link.ENDED
 
     def _changed(self) -> Sequence[Arrival]:
         """What happened to the file, when it has nothing more to give."""
@@ -138,6 +159,20 @@ class FileFeed:
 
 def _identity(status: os.stat_result) -> tuple[int, int]:
     return (status.st_dev, status.st_ino)
+
+
+def _goes_on(status: os.stat_result) -> bool:
+    """Whether a file may still be written."""
+    return time.time() - status.st_mtime < _SETTLED or _has_writer(_identity(status))
+
+
+def _is_begun(path: str) -> bool:
+    """Whether a file is empty only because the server, which takes its time, has not written anything yet."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and not status.st_size and _goes_on(status)
 
 
 def _is_plain(path: str) -> bool:

@@ -1,10 +1,12 @@
 """The keys that cure, under their keys: a fake doctor acts on nothing, and every question, step and end is seen."""
 
+import io
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from rich.console import Console
 from textual.widgets import Input
 
 from sgdoctor.cli.watch_log_doctor import LogDoctor
@@ -273,6 +275,18 @@ async def test_of_a_log_the_plan_can_be_seen_and_nothing_be_done(recorded: bool,
     assert "The launch as the log shows it with 1 change" in shown
     assert not [label for label in ("Relaunch", "Roll back", "Heal") if label in keys]
     assert "Preflight" in keys
+
+
+def test_a_log_that_tells_its_version_is_checked_against_it() -> None:
+    moment = snapshot_of(FAILED)
+    version = LogDoctor(base(), lambda: moment).draft().answer.version
+    page = io.StringIO()
+
+    LogDoctor(base(), lambda: moment).preflight(None)(Console(file=page, width=200), "en")
+
+    assert version
+    assert f"SGLang {version}" in page.getvalue()
+    assert "The version of SGLang is not known" not in page.getvalue()
 
 
 async def test_what_is_said_while_one_waits_does_not_stand_in_front_of_the_answer() -> None:

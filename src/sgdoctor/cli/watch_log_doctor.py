@@ -13,6 +13,7 @@ from sgdoctor.fixes.model import Answer
 from sgdoctor.launch.amended import Amended
 from sgdoctor.launch.model import Document
 from sgdoctor.preflight.answering import preflight_of
+from sgdoctor.preflight.situation import Wanted
 from sgdoctor.report.plan_redact import plan_redactor
 from sgdoctor.report.preflight_text import print_preflight
 from sgdoctor.targets import Target
@@ -70,7 +71,8 @@ class LogDoctor:
     def preflight(self, draft: Draft | None) -> Report:
         """See ``Doctor``."""
         draft = draft or self.draft()
-        return checked(draft.answer, Path.cwd(), with_changes=True, redact=self._redact)
+        wanted = Wanted(version=draft.answer.version)  # no image says it here, but the log may
+        return checked(draft.answer, Path.cwd(), with_changes=True, redact=self._redact, wanted=wanted)
 
     def relaunch(self, draft: Draft) -> Errand:  # noqa: ARG002
         """See ``Doctor``: there is no container."""
@@ -87,12 +89,14 @@ class LogDoctor:
         raise error_of(self._why_not)
 
 
-def checked(answer: Answer, beside: Path, *, with_changes: bool, redact: bool, file: str = "") -> Report:
+def checked(
+    answer: Answer, beside: Path, *, with_changes: bool, redact: bool, file: str = "", wanted: Wanted | None = None
+) -> Report:
     """A preflight of the launch of an answer, as it is or with the changes of its plan."""
     document: Document = answer.document
     if with_changes and answer.plan.changes:
         document = Amended(document, answer.plan.changes, answer.flags)
-    found = preflight_of(answer.target, document, beside, file=file)
+    found = preflight_of(answer.target, document, beside, wanted, file=file)
     return lambda console, lang: print_preflight(console, found, lang, redact=redact)
 
 

@@ -34,9 +34,8 @@ def left_out(source: RuleSource) -> Problem | None:
         source.file,
         source.line(("title",)),
         Text(
-            f"a draft, which is left out until its title is written; what else is to be replaced: "
-            f"sgdoctor rules check {source.file}",
-            f"这是草稿，写好标题之前不会使用；其余待替换的内容：sgdoctor rules check {source.file}",
+            f"a draft whose title is still to be written; more: sgdoctor rules check {source.file}",
+            f"这是草稿，标题尚未写好；详见 sgdoctor rules check {source.file}",
         ),
     )
 

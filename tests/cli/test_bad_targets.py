@@ -197,5 +197,5 @@ def test_a_model_that_only_the_shell_knows(command: str, name: str, capsys: pyte
 
 
 def test_docker_create(capsys: pytest.CaptureFixture[str]) -> None:
-    assert 0 == main(["preflight", RUN.replace("run", "create")])
+    assert 4 == main(["preflight", RUN.replace("run", "create")])
     assert "docker run command" in capsys.readouterr().out

@@ -71,9 +71,10 @@ def project(
 
 
 @pytest.fixture(scope="module")
-def kept_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kept_folder(docker_host: PrivateDockerd, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Of the project that goes through all interruptions."""
-    return tmp_path_factory.mktemp("kept")
+    yield tmp_path_factory.mktemp("kept")
+    docker_host.clear()
 
 
 @pytest.fixture

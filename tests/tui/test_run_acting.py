@@ -78,10 +78,13 @@ class Ward(Desk):
         return said
 
     async def over(self) -> str:
-        """Wait until the errand is over; what is said of it."""
+        """Wait until the errand is over and said to be; what is said of it."""
         await self.until(lambda: self.app.view.course is not None and self.app.view.course.ended is not None, "the end")
-        await self.pilot.pause()
-        return self.words
+        course = self.app.view.course
+        assert course is not None
+        assert course.ended is not None
+        # How it ended is drawn a moment after it is known; its first words stand in one line.
+        return await self.shows(course.ended.text.en[:12])
 
     @property
     def starts(self) -> list[tuple[str, ...]]:

@@ -52,8 +52,9 @@ class Advice(NamedTuple):
     too_low: bool
 
 
+@lru_cache(maxsize=4096)
 def at_fraction(start: Start, fraction: float | None) -> Prediction:
-    """The prediction at a fraction; at the one of the launch for None."""
+    """The prediction at a fraction; at the one of the launch for None. Searches of one launch ask for the same ones."""
     if fraction is None:
         return predict(start)
     return predict(start.under(replace(start.settings, fraction=fraction)))

@@ -91,6 +91,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "watch.plain": ("print lines, also on a terminal", "即使在终端中也逐行输出"),
     "watch.one_target": ("give a container or --file, not both", "容器和 --file 只能给一个"),
+    "watch.path": (
+        "{given} is a path, and no name of a container has a /. Follow a log file: sgdoctor watch --file {given}",
+        "{given} 是路径，而容器名中没有 /。跟踪日志文件请用：sgdoctor watch --file {given}",
+    ),
     "watch.speed_needs_file": ("--speed is for --file", "--speed 只能与 --file 一起使用"),
     "watch.speed_range": ("--speed: {given} is not a number above 0", "--speed：{given} 不是大于 0 的数"),
     "watch.attempt": ("--- attempt {number}", "--- 第 {number} 次启动"),

@@ -240,6 +240,7 @@ def test_a_reader_that_leaves_ends_it_without_a_word(tmp_path: Path) -> None:
         (["--speed", "2"], "--speed is for --file"),
         (["--speed", "0", "--file", "x"], "--speed: 0 is not a number above 0"),
         (["name", "--file", "x"], "give a container or --file, not both"),
+        (["--plain", "logs/a.log"], "Follow a log file: sgdoctor watch --file logs/a.log"),
         (["--file", "/dev/null/x.log"], "cannot be opened"),
         (["--rules", "/dev/null", "--file", "x"], "/dev/null is not a folder"),
     ],

@@ -13,6 +13,8 @@ from sgdoctor.launch.docker_run import read_shell
 from sgdoctor.launch.model import Document, Launch
 
 FLAGS = schema("0.5.15")
+# Each list stands ten times in the next one: a million values.
+ANCHORS = "a: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join(10 * [f'*a{n - 1}'])}]\n" for n in range(1, 7))
 
 
 def run(folder: Path, flags: str = "--config /cfg/a.yaml", mount: str = "/cfg") -> Document:
@@ -106,6 +108,9 @@ def test_what_only_the_file_says_is_left(tmp_path: Path) -> None:
     [
         ("a: [\n", "--config /cfg/a.yaml", "/cfg/a.yaml is broken YAML (line"),
         ("- a\n", "--config /cfg/a.yaml", "/cfg/a.yaml has to hold `key: value` lines"),
+        ("a: &a {b: *a}\n", "--config /cfg/a.yaml", "the anchors of /cfg/a.yaml stand for too much"),
+        ("a: &a [*a]\n", "--config /cfg/a.yaml", "the anchors of /cfg/a.yaml stand for too much"),
+        (ANCHORS, "--config /cfg/a.yaml", "the anchors of /cfg/a.yaml stand for too much"),
         (None, "--config /cfg/a.yaml", "is not there"),
         ("a: 1\n", "--config /cfg/a.json", "/cfg/a.json is no .yaml or .yml file"),
         ("a: 1\n", "--config /cfg/a.yaml --config /cfg/a.yaml", "`--config` is given twice"),

@@ -67,8 +67,12 @@ def _run(arguments: argparse.Namespace, lang: str) -> int:
 
 
 def _misuse(arguments: argparse.Namespace, lang: str) -> str:
+    from sgdoctor.report.safe import printable
+
     if arguments.file and arguments.target:
         return say(lang, "watch.one_target")
+    if "/" in (arguments.target or "").removeprefix("/"):
+        return say(lang, "watch.path", given=printable(arguments.target))
     speed = arguments.speed
     if speed is None:
         return ""

@@ -5,6 +5,7 @@ values, and ``true`` a switch. argparse takes the last of equal flags, so that t
 """
 
 import json
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -20,6 +21,8 @@ from sgdoctor.texts import Text
 
 _FLAG: Final = "--config"
 _LARGEST: Final = 1 << 20
+_MOST: Final = 100_000
+"""Values inside others in the file, those that aliases repeat included."""
 _SUFFIXES: Final = (".yaml", ".yml")
 
 
@@ -177,12 +180,31 @@ def _parsed(name: str, data: bytes, flags: FlagTable) -> ConfigFile:
         content = {}
     if not isinstance(content, dict):
         raise UserError(f"{name} has to hold `key: value` lines", f"{name} 的内容应为 `键: 值`")
+    if _is_endless(content):
+        raise UserError(
+            f"the anchors of {name} stand for too much, or for themselves; write the values out",
+            f"{name} 中的锚点展开后过大，或引用了自身；请直接写出这些值",
+        )
     words = tuple(word for key, value in content.items() for word in _words(str(key), value, flags))
     note = Text(
         f"what {name} says counts where the command line says nothing; changes are written into the command line",
         f"命令行没有写的以 {name} 为准；改动会写到命令行里",
     )
     return ConfigFile(name, read=True, words=words, note=note)
+
+
+def _is_endless(content: dict[Any, Any]) -> bool:
+    """Whether aliases of aliases, or one inside of what it stands for, make values that no memory holds."""
+    inside: deque[Any] = deque([content])
+    seen = 0
+    while inside:
+        value = inside.popleft()
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        seen += len(parts)
+        if seen > _MOST:
+            return True
+        inside.extend(parts)
+    return False
 
 
 def _words(key: str, value: Any, flags: FlagTable) -> Iterator[str]:

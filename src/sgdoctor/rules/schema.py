@@ -5,7 +5,7 @@ Loaded by authors' commands and whenever the compiled rule base is out of date, 
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -13,16 +13,27 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.launch.change import KINDS
-from sgdoctor.rules.conditions import ConditionError, names_in
-from sgdoctor.rules.template import mistakes, placeholders
+from sgdoctor.rules.fields import (
+    Condition,
+    Kebab,
+    Line,
+    Regex,
+    RuleId,
+    Scalar,
+    Version,
+    VersionSet,
+    none_or_more,
+    one_as_list,
+    text_template,
+    wrong_value,
+)
+from sgdoctor.rules.template import placeholders
 
 SHORTEST_LITERAL = 6
 
@@ -39,103 +50,6 @@ OPTIONAL_VALUE = frozenset({"flag.set", "file.edit", "file.mount", "client.reque
 OPTIONAL_NAME = frozenset({"client.request"})
 
 
-_SHOWN: Final = 120
-"""Characters of a condition that a message quotes."""
-
-
-def _wrong(kind: str, en: str, zh: str) -> PydanticCustomError:
-    """An error in both languages (``loading`` takes the texts out of the context)."""
-    return PydanticCustomError(kind, "{en}", {"en": en, "zh": zh})  # type: ignore[arg-type, unused-ignore]
-
-
-def _condition(text: Any) -> Any:
-    if isinstance(text, str) and text:
-        try:
-            names_in(text)
-        except ConditionError as error:
-            shown = repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
-            raise _wrong(
-                "condition",
-                f"the condition {shown} cannot be read: {error}",
-                f"条件 {shown} 无法解析：{error}",
-            ) from error
-    return text
-
-
-def _pattern(text: Any) -> Any:
-    if isinstance(text, str) and text:
-        import regex  # noqa: PLC0415
-
-        try:
-            regex.compile(text)
-        except regex.error as error:
-            raise _wrong(
-                "pattern",
-                f"the pattern {text!r} does not compile: {error}",
-                f"正则表达式 {text!r} 无法编译：{error}",
-            ) from error
-    return text
-
-
-def _version_set(text: Any) -> Any:
-    if isinstance(text, str):
-        from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415
-
-        try:
-            SpecifierSet(text)
-        except InvalidSpecifier as error:
-            raise _wrong(
-                "version_set",
-                f"{text!r} is not a version set; write one such as '>=0.5.13,<0.5.16'",
-                f"{text!r} 不是版本范围；应写成 '>=0.5.13,<0.5.16' 这样的形式",
-            ) from error
-    return text
-
-
-def _version(text: Any) -> Any:
-    if isinstance(text, str) and text != "{architecture_since}":
-        from packaging.version import InvalidVersion, Version  # noqa: PLC0415
-
-        try:
-            Version(text)
-        except InvalidVersion as error:
-            raise _wrong(
-                "version",
-                f"{text!r} is not the number of a release, such as 0.5.20",
-                f"{text!r} 不是版本号；应写成 0.5.20 这样的形式",
-            ) from error
-    return text
-
-
-def _template(text: Any) -> Any:
-    if isinstance(text, str) and (wrong := mistakes(text)):
-        raise _wrong("template", f"{wrong[0]} in {_short(text)!r}", f"{_short(text)!r} 中有误：{wrong[0]}")
-    return text
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _one_as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str | Mapping) else value
-
-
-def _none_or_more(value: Any) -> Any:
-    return [] if value is None else _one_as_list(value)
-
-
-Condition = Annotated[str, BeforeValidator(_condition)]
-Regex = Annotated[str, BeforeValidator(_pattern)]
-VersionSet = Annotated[str, BeforeValidator(_version_set)]
-Version = Annotated[str, WithJsonSchema({"type": ["string", "number"]}), BeforeValidator(_version)]
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), BeforeValidator(_template)]
-RuleId = Annotated[str, StringConstraints(pattern=r"^SGL[0-9]{3}$")]
-Kebab = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
-Scalar = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
-"""Text as it stands in the file: a number such as 0.90 keeps its digits."""
-
-
 class Strict(BaseModel):
     """No key that the format does not know."""
 
@@ -146,7 +60,7 @@ class TextModel(Strict):
     """A text in both languages; a missing translation is a warning of ``rules check``."""
 
     en: Line
-    zh: Annotated[str, StringConstraints(strip_whitespace=True), BeforeValidator(_template)] = ""
+    zh: Annotated[str, StringConstraints(strip_whitespace=True), BeforeValidator(text_template)] = ""
 
 
 class ClauseModel(Strict):
@@ -159,13 +73,13 @@ class ClauseModel(Strict):
     @model_validator(mode="after")
     def _exactly_one(self) -> "ClauseModel":
         if sum(map(bool, (self.message, self.elsewhere, self.when))) != 1:
-            raise _wrong(
+            raise wrong_value(
                 "clause",
                 "an entry is exactly one of message, elsewhere, when",
                 "每一项只能有 message、elsewhere、when 之一",
             )
         if self.elsewhere and len(self.elsewhere.encode()) < SHORTEST_LITERAL:
-            raise _wrong(
+            raise wrong_value(
                 "clause",
                 f"the text {self.elsewhere!r} is shorter than {SHORTEST_LITERAL} characters",
                 f"文本 {self.elsewhere!r} 少于 {SHORTEST_LITERAL} 个字符",
@@ -177,15 +91,15 @@ class PatternModel(Strict):
     """One entry of ``match``."""
 
     event: Literal["any", "line", "traceback", "exit", "fact"] = "any"
-    literals: Annotated[list[str], BeforeValidator(_one_as_list)] = Field(
+    literals: Annotated[list[str], BeforeValidator(one_as_list)] = Field(
         default=[], description="at least one of these texts, of 6 or more characters, is in the event"
     )
     message: Regex = ""
     exception: Regex = ""
     frame: Regex = ""
     header: Regex = ""
-    all_of: Annotated[list[ClauseModel], BeforeValidator(_one_as_list)] = []
-    none_of: Annotated[list[ClauseModel], BeforeValidator(_one_as_list)] = []
+    all_of: Annotated[list[ClauseModel], BeforeValidator(one_as_list)] = []
+    none_of: Annotated[list[ClauseModel], BeforeValidator(one_as_list)] = []
     when: Condition = ""
     evidence: list[str] = []
 
@@ -194,7 +108,7 @@ class PatternModel(Strict):
     def _long_enough(cls, literals: list[str]) -> list[str]:
         for literal in literals:
             if len(literal.encode()) < SHORTEST_LITERAL or "\n" in literal:
-                raise _wrong(
+                raise wrong_value(
                     "literal",
                     f"the literal {literal!r} has fewer than {SHORTEST_LITERAL} characters or spans a line end;"
                     " take the longest text that is constant over the versions",
@@ -206,19 +120,19 @@ class PatternModel(Strict):
     def _needs(self) -> "PatternModel":
         textual = any((self.literals, self.message, self.exception, self.frame, self.header))
         if self.event == "fact" and (textual or not self.when):
-            raise _wrong(
+            raise wrong_value(
                 "fact",
                 "event: fact needs `when` and takes no literals or patterns",
                 "event: fact 必须有 `when`，且不能有 literals 或正则",
             )
         if self.event != "fact" and not self.literals:
-            raise _wrong(
+            raise wrong_value(
                 "literals",
                 "literals are missing: without a text of 6 or more characters the rule is never looked for",
                 "缺少 literals：没有至少 6 个字符的字面文本，规则不会被查找",
             )
         if self.event in ("line", "exit") and any((self.exception, self.frame, self.header)):
-            raise _wrong(
+            raise wrong_value(
                 "traceback_only",
                 "exception, frame and header are for event: traceback (or any)",
                 "exception、frame、header 只用于 event: traceback（或 any）",
@@ -242,13 +156,13 @@ class AppliesModel(Strict):
     """Where a rule can hit; what is unknown never excludes."""
 
     versions: dict[Literal["sglang", "transformers", "torch"], VersionSet] | None = None
-    phase: Annotated[list[PhaseName], BeforeValidator(_one_as_list)] = []
+    phase: Annotated[list[PhaseName], BeforeValidator(one_as_list)] = []
     when: Condition = ""
 
 
 def _flat_change(value: Any) -> Any:
     if not isinstance(value, Mapping) or len(value) != 1:
-        raise _wrong(
+        raise wrong_value(
             "change",
             "a change is one `kind: {name: ..., value: ...}`, e.g. `flag.set: {name: --tp, value: 2}`",
             "每个改动写成 `kind: {name: ..., value: ...}`，例如 `flag.set: {name: --tp, value: 2}`",
@@ -258,14 +172,14 @@ def _flat_change(value: Any) -> Any:
         import difflib  # noqa: PLC0415
 
         near = difflib.get_close_matches(kind, KINDS, 1)
-        raise _wrong(
+        raise wrong_value(
             "change",
             f"unknown change {kind!r}; " + (f"did you mean {near[0]!r}?" if near else _known()),
             f"未知的改动 {kind!r}；" + (f"是否应为 {near[0]!r}？" if near else _known()),
         )
     fields = fields or {}
     if not isinstance(fields, Mapping) or set(fields) - {"name", "value"}:
-        raise _wrong(
+        raise wrong_value(
             "change",
             f"{kind} takes a mapping of name and value only",
             f"{kind} 只接受 name 和 value",
@@ -282,7 +196,7 @@ class ChangeModel(Strict):
 
     kind: str
     name: str = ""
-    value: Annotated[Scalar, BeforeValidator(_template)] | None = None
+    value: Annotated[Scalar, BeforeValidator(text_template)] | None = None
 
     @model_validator(mode="after")
     def _fields(self) -> "ChangeModel":
@@ -290,12 +204,12 @@ class ChangeModel(Strict):
         wants_value = self.kind not in NO_VALUE | OPTIONAL_VALUE
         if (wants_name and not self.name) or (self.kind in NO_NAME and self.name):
             need, zh = ("needs a", "必须有") if wants_name else ("takes no", "不能有")
-            raise _wrong("change", f"{self.kind} {need} name", f"{self.kind} {zh} name")
+            raise wrong_value("change", f"{self.kind} {need} name", f"{self.kind} {zh} name")
         if (wants_value and self.value is None) or (self.kind in NO_VALUE and self.value is not None):
             need, zh = ("needs a", "必须有") if wants_value else ("takes no", "不能有")
-            raise _wrong("change", f"{self.kind} {need} value", f"{self.kind} {zh} value")
+            raise wrong_value("change", f"{self.kind} {need} value", f"{self.kind} {zh} value")
         if self.kind.startswith("flag.") and not re.fullmatch(r"--[a-z][a-z0-9-]*|\{[a-z_.]+\}", self.name):
-            raise _wrong(
+            raise wrong_value(
                 "change",
                 f"a flag is written with its dashes, such as --mem-fraction-static; {self.name!r} is not",
                 f"标志要带横线书写，例如 --mem-fraction-static；{self.name!r} 不是",
@@ -356,14 +270,14 @@ class MissTest(Strict):
 
 def _one_of_text_and_log(text: str, log: str) -> None:
     if bool(text) == bool(log):
-        raise _wrong("test", "a test has either text or log", "每个测试要么有 text,要么有 log")
+        raise wrong_value("test", "a test has either text or log", "每个测试要么有 text,要么有 log")
 
 
 class TestsModel(Strict):
     """The tests of a rule."""
 
-    hit: Annotated[list[HitTest], BeforeValidator(_one_as_list)] = []
-    near_miss: Annotated[list[MissTest], BeforeValidator(_one_as_list)] = []
+    hit: Annotated[list[HitTest], BeforeValidator(one_as_list)] = []
+    near_miss: Annotated[list[MissTest], BeforeValidator(one_as_list)] = []
 
 
 class RuleModel(Strict):
@@ -374,19 +288,19 @@ class RuleModel(Strict):
     status: Literal["experimental", "stable", "deprecated"] = "stable"
     engine: Annotated[
         list[Literal["sglang", "vllm", "docker", "nccl", "cuda", "transformers", "python", "any"]],
-        BeforeValidator(_one_as_list),
+        BeforeValidator(one_as_list),
     ] = ["any"]
     applies: AppliesModel = AppliesModel()
     severity: Literal["fatal", "error", "degraded", "notice", "benign"]
     confidence: Literal["certain", "likely", "possible"] = "certain"
     role: Literal["cause", "consequence"] = "cause"
-    match: Annotated[list[PatternModel], Field(min_length=1), BeforeValidator(_one_as_list)]
+    match: Annotated[list[PatternModel], Field(min_length=1), BeforeValidator(one_as_list)]
     captures: dict[str, Annotated[CaptureModel, BeforeValidator(_short_capture)]] = {}
     explains: list[RuleId] = []
     title: TextModel
     cause: TextModel
     fixes: list[FixModel] = []
-    fixed_in: Annotated[list[FixedInModel], BeforeValidator(_none_or_more)] = []
+    fixed_in: Annotated[list[FixedInModel], BeforeValidator(none_or_more)] = []
     references: list[Annotated[str, StringConstraints(pattern=r"^https?://\S+$")]] = []
     not_this: TextModel | None = None
     tests: TestsModel = TestsModel()
@@ -398,7 +312,7 @@ class RuleModel(Strict):
             for change in fix.changes:
                 for name, _, _ in placeholders(change.name + (change.value or "")):
                     if name in self.captures and self.captures[name].type in ("str", "path", "bytes"):
-                        raise _wrong(
+                        raise wrong_value(
                             "typed",
                             f"the change {change.kind} uses {{{name}}} of the type {self.captures[name].type};"
                             " only int, float, gib, mib, seconds, flag and version may enter a change",

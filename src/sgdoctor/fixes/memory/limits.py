@@ -41,6 +41,12 @@ def best_fraction(start: Start, interval: Interval, tried: Tried | None) -> floa
     return fractions.best_fraction(start, interval.low, interval.high, _bound(start, tried))
 
 
+def recommended(start: Start, tried: Tried | None) -> tuple[Interval | None, float | None]:
+    """The interval of a launch, and the fraction to be recommended in it; each None as of its own function."""
+    interval = interval_of(start, tried)
+    return interval, None if interval is None else best_fraction(start, interval, tried)
+
+
 def _bound(start: Start, tried: Tried | None) -> Failed | None:
     if tried is None or not tried.out_of_memory or tried.fraction is None or not _same_costs(start, tried):
         return None

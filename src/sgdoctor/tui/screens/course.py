@@ -11,7 +11,6 @@ from sgdoctor.tui.bindings import forwarded
 from sgdoctor.tui.cure_words import say_cure
 from sgdoctor.tui.panes.course import course_lines, heading_of
 from sgdoctor.tui.screens.dialog import Dialog, Foot, Page
-from sgdoctor.tui.view import View
 
 _TICK: Final = 0.25
 
@@ -35,17 +34,15 @@ class CourseScreen(Dialog):
             yield Foot(self)
 
     def on_mount(self) -> None:
-        """Time goes by on the step that is being taken."""
+        """Time goes by on the step that is being taken; what comes last is in sight.
+
+        The end is looked for when the text has its new height, and not when it was told to grow: a layout in between
+        leaves the last lines below the edge. ``Widget.anchor`` (Textual 8.2) moves a text that is shorter than its
+        window away from the top.
+        """
         super().on_mount()
         self.set_interval(_TICK, self._tick)
-        self.action_edge(1)
-
-    def show(self, view: View) -> None:
-        """See ``Dialog``; what comes last is in sight."""
-        grown = view.course is not self.view.course
-        super().show(view)
-        if grown and self.is_running:
-            self.call_after_refresh(self.action_edge, 1)
+        self.watch(self._scroll, "virtual_size", lambda: self.action_edge(1))
 
     def heading(self) -> str:
         """See ``Dialog``."""

@@ -174,7 +174,12 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "fix.left": ("What cannot be done here", "需要手动完成的"),
     "fix.alternatives": ("Other ways", "其他办法"),
     "fix.written": ("Written: {name}", "已写入：{name}"),
+    "fix.kept": ("The copy of before: {name}", "修改前的副本：{name}"),
     "fix.closing.nothing": ("nothing to change.", "无需改动。"),
+    "fix.closing.unmeasured": (
+        "nothing to change as written; the memory was not computed.",
+        "写法上无需改动；未计算显存。",
+    ),
     "fix.closing.warned": ("nothing to change; warnings: {count}.", "无需改动；警告：{count} 条。"),
     "fix.closing.by_hand": (
         "nothing can be changed here; see what is to be done by hand.",
@@ -292,6 +297,13 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "no command of an engine could be checked, only the host and the container (warnings: {warns}).",
         "没有可检查的引擎启动命令，只检查了主机和容器（警告 {warns} 项）。",
     ),
+    "preflight.closing.unchecked": (
+        "nothing that was checked stops it (warnings: {warns}). Not checked: {what}.",
+        "已检查的各项都不妨碍启动（警告 {warns} 项）。未检查：{what}。",
+    ),
+    "preflight.unchecked.model": ("the model", "模型"),
+    "preflight.unchecked.memory": ("the memory of the card", "显存"),
+    "preflight.unchecked.more": ("{count} more", "另有 {count} 项"),
     "preflight.closing.fine": ("nothing speaks against a start.", "没有发现妨碍启动的问题。"),
     "preflight.closing.host_fine": ("nothing is wrong with this host.", "本机没有问题。"),
     "preflight.closing.skipped": (" Not checked: {skipped}.", "未能检查 {skipped} 项。"),

@@ -1,5 +1,6 @@
 """A text for the user in both languages."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -15,3 +16,20 @@ class Text(NamedTuple):
     def in_language(self, lang: str) -> str:
         """The text for ``en`` or ``zh``; English where a translation is missing."""
         return (self.zh or self.en) if lang == "zh" else self.en
+
+
+def listed(items: Iterable[str]) -> Text:
+    """Items side by side, with the comma that each language has for this."""
+    every = tuple(items)
+    return Text(", ".join(every), "、".join(every))
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and its noun in English: ``1 GPU``, ``1,200 tokens``.
+
+    Args:
+        count: how many.
+        noun: in the singular, of those that take an s; more words may stand behind the noun's own with a blank.
+    """
+    head, blank, rest = noun.partition(" ")
+    return f"{count:,} {head}{'' if count == 1 else 's'}{blank}{rest}"

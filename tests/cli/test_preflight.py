@@ -160,6 +160,43 @@ def test_of_a_named_card_nothing_of_this_machine_is_told(
     assert [] == data["plan"]["changes"]
 
 
+@pytest.mark.parametrize(("key", "code"), [("", 4), ("--api-key sk-0123456789abcdef", 0)])
+def test_without_a_model_nobody_says_that_it_starts(
+    key: str, code: int, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = f"python3 -m sglang.launch_server --model-path /far/m --host 0.0.0.0 {key}"
+    launch = f"docker run --gpus all -p 30000:30000 -v /far:/far lmsysorg/sglang:v0.5.15 {engine}"
+    found, data = answer(capsys, launch, "--gpu", "2x3090")
+
+    assert code == found
+    assert data["verdict"]["summary"].startswith("nothing that was checked stops it")
+    skipped = {one["id"] for one in data["checks"] if one["status"] == "skipped" and one["area"] in ("host", "launch")}
+    assert f"Not checked: the model, the memory of the card, {len(skipped)} more." in data["verdict"]["summary"]
+
+
+def test_with_a_model_the_memory_alone_may_be_missing(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, data = answer(capsys, command(model.parent, f"{GOOD} --cpu-offload-gb 4"), "--gpu", "3090")
+
+    assert "fails" != data["verdict"]["state"]
+    assert "Not checked: the memory of the card, " in data["verdict"]["summary"]
+
+
+@pytest.mark.parametrize("form", ["text", "md"])
+def test_what_a_named_card_hides_takes_one_line(form: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    launch = (
+        "docker run --gpus all -p 127.0.0.1:30000:30000 -v /far:/far lmsysorg/sglang:v0.5.15 "
+        "python3 -m sglang.launch_server --model-path /far/m --host 0.0.0.0"
+    )
+    main(["preflight", launch, "--gpu", "3090", "--format", form])
+    out = " ".join(capsys.readouterr().out.split())
+    _, data = answer(capsys, launch, "--gpu", "3090")
+
+    names = "Disk space, Docker, NVIDIA driver, Image, RAM for loading the weights, Ports"
+    assert 1 == out.lower().count("not looked at:" if form == "text" else "**not looked at**")
+    assert f"{names} (the card is of another machine)" in out
+    assert 6 == sum(one["title"].startswith("not looked at: the card") for one in data["checks"])
+
+
 def test_a_path_that_was_meant_otherwise_counts_for_every_card(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     launch = (
         command(model.parent, GOOD).replace("/m:/models/m:ro", ":/models:ro").replace("/models/m ", "/models/sub/m ")

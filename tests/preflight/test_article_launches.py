@@ -6,6 +6,7 @@ import pytest
 
 from sgdoctor.launch.change import Change
 from sgdoctor.preflight.model import Checked, Situation, Status
+from sgdoctor.preflight.planning import plan_of
 from sgdoctor.preflight.predicted import predicted
 from sgdoctor.preflight.registry import all_checks
 from sgdoctor.preflight.run import checked
@@ -39,6 +40,18 @@ def test_the_compose_file_mounts_no_script(tmp_path: Path) -> None:
     situation = compose(text_of("compose/article-35b.yaml"), tmp_path, image=IMAGE)
 
     assert troubles(situation) == [OPEN, ("fail", "SGL144"), NO_EFFECT]
+    plan = plan_of(situation, results(situation))
+    assert plan is not None
+    assert [("services.sgl-selode.volumes", "- ./launch_selode.py:/launch_selode.py:ro")] == [
+        (left.change.name, left.change.value) for left in plan.left if left.change is not None
+    ]
+
+
+def test_a_command_that_mounts_no_script_is_told_the_option(tmp_path: Path) -> None:
+    text = "docker run --gpus all lmsysorg/sglang:latest python3 /opt2/launch.py --model-path /m"
+    [finding] = found(shell(text, tmp_path), "launch-script")
+
+    assert (Change("file.edit", "docker run", '-v "$PWD/launch.py:/opt2/launch.py:ro"'),) == finding.changes
 
 
 def test_the_script_where_the_article_saves_it_is_not_where_the_command_looks(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Each check of a launch: what it fails, warns of, passes, and leaves alone."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,7 @@ def container(name: str, *ports: int, state: str = "running", **labels: str) -> 
             [],
             id="two-kinds-by-the-bus",
         ),
-        pytest.param("--gpus device=9", {"cards": ()}, None, [], id="no-cards-known"),
+        pytest.param("--gpus device=9", {"cards": ()}, None, [(SKIPPED, None)], id="no-cards-known"),
     ],
 )
 def test_choice_of_gpus(
@@ -79,6 +80,40 @@ def test_choice_of_gpus(
     situation = shell(run(options), tmp_path, host(**facts), image=of_image)
 
     assert troubles(situation, "launch-gpus") == expected
+
+
+def test_without_a_card_nobody_says_that_it_is_there(tmp_path: Path) -> None:
+    situation = shell(run("--gpus 1"), tmp_path, host(cards=()))
+    told = found(situation, "launch-gpus", "launch-tensor-parallel")
+
+    assert [Status.SKIPPED] * 2 == [one.status for one in told]
+    assert [
+        "the launch asks for 1 GPU; no card was seen",
+        "1 needed, and the launch asks for 1; no card was seen",
+    ] == [one.title.en for one in told]
+
+
+@pytest.mark.parametrize(("given", "said"), [(1, "the engine sees 1 GPU"), (2, "the engine sees 2 GPUs")])
+def test_one_gpu_is_no_plural(given: int, said: str, tmp_path: Path) -> None:
+    named = replace(host(), simulated=True)
+
+    assert [said] == [one.title.en for one in found(shell(run(f"--gpus {given}"), tmp_path, named), "launch-gpus")]
+
+
+def test_the_ipc_of_the_host_is_told_as_the_launch_writes_it(tmp_path: Path) -> None:
+    run_text = run("--ipc host --shm-size 8g")
+    compose_text = (
+        "services:\n  sgl:\n    image: lmsysorg/sglang:v0.5.15\n    ipc: host\n    shm_size: 8g\n"
+        f"    command: {ENGINE}\n"
+    )
+    told = {
+        form: found(situation, "launch-shared-memory")[0].detail
+        for form, situation in {"run": shell(run_text, tmp_path), "compose": compose(compose_text, tmp_path)}.items()
+    }
+
+    assert {"run": "A size beside --ipc host has no effect.", "compose": "A size beside ipc: host has no effect."} == {
+        form: detail.en for form, detail in told.items() if detail is not None
+    }
 
 
 @pytest.mark.parametrize(

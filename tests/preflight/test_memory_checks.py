@@ -45,6 +45,30 @@ def test_too_little_for_the_states_of_the_27b(fraction: str | None, rule: str, p
     assert [] == [one for one in memory(of_folder(model_27b, *_set(change), cards="3090")) if one.status is Status.FAIL]
 
 
+@pytest.mark.parametrize("fraction", ["1.5", "0", "92"])
+def test_what_is_no_fraction_is_told_by_the_flags_alone(fraction: str, model_27b: Path) -> None:
+    (found,) = memory(of_folder(model_27b, *CONTEXT, "--mem-fraction-static", fraction, cards="3090"))
+
+    assert (Status.SKIPPED, ()) == (found.status, found.changes)
+    assert found.detail is not None
+    assert "from 0." in found.detail.en
+
+
+def test_without_a_fraction_that_fits_the_card_is_told_as_well(model_27b: Path) -> None:
+    (found,) = memory(of_folder(model_27b, "--mem-fraction-static", "1.5", cards="12GiB:sm86"))
+
+    assert Status.FAIL is found.status
+
+
+def test_one_request_is_no_plural(model_27b: Path) -> None:
+    flags = ("--context-length", "16384", "--mem-fraction-static", "0.92")
+    (one, _) = memory(of_folder(model_27b, *flags, "--max-running-requests", "1", cards="3090"))
+    (more, _) = memory(of_folder(model_27b, *flags, "--max-running-requests", "4", cards="h100"))
+
+    assert one.title.en.endswith(" 1 request at once")
+    assert more.title.en.endswith(" requests at once")
+
+
 def _set(change: Change) -> tuple[str, str]:
     return change.name, change.value or ""
 

@@ -173,7 +173,7 @@ def test_the_language_that_the_command_line_asks_for_goes_before_the_one_of_last
     for options, said in (
         (("--lang", "zh"), "状态缓存只有 3 个槽"),
         ((), "状态缓存只有 3 个槽"),
-        (("--lang", "en"), "has 3 slots"),
+        (("--lang", "en"), "fewer slots (3)"),
     ):
         terminal = watch(*options)
         terminal.until(said)

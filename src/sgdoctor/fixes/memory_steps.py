@@ -6,7 +6,7 @@ from sgdoctor.engines.sglang.memory.prediction import Prediction
 from sgdoctor.fixes.memory.solution import Cut, Interval, Solution
 from sgdoctor.fixes.model import NO_TEXT, Basis, Step
 from sgdoctor.fixes.steps import Remedy
-from sgdoctor.texts import Text
+from sgdoctor.texts import Text, counted
 
 FRACTION: Final = "fitting-fraction"
 """Id of the step that gives nothing up."""
@@ -101,9 +101,7 @@ def _figures(then: Prediction) -> Text:
         en.append(f"{then.kv_tokens:,} tokens")
         zh.append(f"{then.kv_tokens:,} 个 token")
     if then.max_running_requests is not None:
-        en.append(
-            f"{then.max_running_requests} requests at once" if then.max_running_requests != 1 else "1 request at once"
-        )
+        en.append(counted(then.max_running_requests, "request at once"))
         zh.append(f"同时 {then.max_running_requests} 个请求")
     if then.left_gib is not None:
         amount = then.left_gib.text

@@ -5,10 +5,15 @@ from typing import Final
 
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.engine_words import is_shell
-from sgdoctor.launch.model import Gpus, Launch, Problem
+from sgdoctor.launch.model import Gpus, Launch, Origin, Problem
 from sgdoctor.texts import Text
 
 _SCRIPTS: Final = (".py", ".sh", ".bash")
+
+
+def ipc_of_host(launch: Launch) -> str:
+    """How the form of a launch writes that the container shares the host's ``/dev/shm``."""
+    return "ipc: host" if launch.origin is Origin.COMPOSE else "--ipc host"
 
 
 def container_problems(launch: Launch, is_folder: Callable[[str], bool] | None = None) -> tuple[Problem, ...]:
@@ -149,7 +154,10 @@ def _shm_of_host(launch: Launch) -> Iterator[Problem]:
         yield Problem(
             "shm-size-without-effect",
             "notice",
-            Text("the size of /dev/shm has no effect beside ipc: host", "使用 ipc: host 时 shm 大小不起作用"),
+            Text(
+                f"the size of /dev/shm has no effect beside {ipc_of_host(launch)}",
+                f"使用 {ipc_of_host(launch)} 时 shm 大小不起作用",
+            ),
             detail=Text(
                 "The container uses the host's /dev/shm, with the host's size.",
                 "容器使用主机的 /dev/shm，大小由主机决定。",

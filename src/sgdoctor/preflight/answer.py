@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sgdoctor.fixes.model import Answer, Left
-from sgdoctor.preflight.model import Checked, Finding, Situation, Status
+from sgdoctor.preflight.model import Area, Checked, Finding, Situation, Status
 from sgdoctor.preflight.predicted import Foreseen, Predicted
 from sgdoctor.texts import Text
 
@@ -49,6 +49,21 @@ class Preflight:
         """What would not end the start: the server would serve something wrong."""
         findings = (finding for answer in self.checked for finding in answer.findings)
         return tuple(finding for finding in findings if finding.status is Status.FAIL and finding.phase is None)
+
+    @property
+    def unchecked(self) -> tuple[Area, ...]:
+        """Which of model and memory, without which nobody can say that an engine starts, could not be looked at."""
+        launch = self.situation.launch
+        if launch is None or not launch.argv:
+            return ()
+        computed = any(
+            finding.status is not Status.SKIPPED
+            for answer in self.checked
+            if answer.check.area is Area.MEMORY
+            for finding in answer.findings
+        )
+        seen = {Area.MODEL: self.situation.model is not None, Area.MEMORY: computed}
+        return tuple(area for area, there in seen.items() if not there)
 
     @property
     def status(self) -> Status:

@@ -8,6 +8,7 @@ from sgdoctor.preflight.models.locate import Located, Place
 from sgdoctor.texts import Text
 
 NOT_LOOKED_AT: Final = Text("not looked at: the card is of another machine", "未检查：显卡属于另一台机器")
+NO_CARD_SEEN: Final = Text("no card was seen", "没有看到显卡")
 _NOT_HERE: Final = Text(
     "not on this machine; the one with the card was not looked at", "不在本机；没有检查装有该显卡的机器"
 )

@@ -1,6 +1,5 @@
 """A preflight as Markdown, fit for an issue or a review."""
 
-from itertools import groupby
 from typing import Final
 
 from sgdoctor import __version__
@@ -8,7 +7,14 @@ from sgdoctor.messages import say
 from sgdoctor.preflight.answer import Preflight
 from sgdoctor.preflight.model import Finding, Status
 from sgdoctor.report.markdown import escaped, fence_for, prose
-from sgdoctor.report.preflight_words import closing_line, heading_of, phase_text, redactor_of, seconds_text
+from sgdoctor.report.preflight_words import (
+    closing_line,
+    heading_of,
+    phase_text,
+    redactor_of,
+    rows_by_area,
+    seconds_text,
+)
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
 from sgdoctor.texts import Text
@@ -43,8 +49,8 @@ class _Page:
 
     def areas(self) -> list[str]:
         parts = []
-        for area, group in groupby(self._answer.checked, key=lambda one: one.check.area):
-            rows = [self._row(one.check.title, finding) for one in group for finding in one.findings]
+        for area, found in rows_by_area(self._answer):
+            rows = [self._row(title, finding) for title, finding in found]
             parts.append(f"### {say(self._lang, f'preflight.area.{area.value}')}\n\n" + "\n".join(rows))
         return parts
 

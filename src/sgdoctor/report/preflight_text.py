@@ -1,7 +1,6 @@
 """A preflight on the terminal: what was checked by area, how the start would go, the plan; the verdict is last."""
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Final
 
 from rich.console import Console
@@ -9,10 +8,18 @@ from rich.text import Text as Styled
 
 from sgdoctor.messages import say
 from sgdoctor.preflight.answer import Preflight
-from sgdoctor.preflight.model import Check, Finding, Status
+from sgdoctor.preflight.model import Finding, Status
 from sgdoctor.report.canvas import Canvas
-from sgdoctor.report.plan_text import print_changes
-from sgdoctor.report.preflight_words import closing_line, heading_of, phase_text, redactor_of, seconds_text, sees_engine
+from sgdoctor.report.plan_text import print_changes, written_text
+from sgdoctor.report.preflight_words import (
+    closing_line,
+    heading_of,
+    phase_text,
+    redactor_of,
+    rows_by_area,
+    seconds_text,
+    sees_engine,
+)
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
 from sgdoctor.texts import Text
@@ -57,12 +64,11 @@ class _Sheet(Canvas):
         self.line(Styled(f" {self.glyphs.dot} ".join(map(self._safe, heading_of(answer, self.lang))), style="dim"))
         if answer.note is not None:
             self.line(self.styled(self._text(answer.note), "dim"))
-        for area, group in groupby(answer.checked, key=lambda one: one.check.area):
+        for area, rows in rows_by_area(answer):
             self.blank()
             self.section(f"preflight.area.{area.value}")
-            for checked in group:
-                for finding in checked.findings:
-                    self._finding(checked.check, finding)
+            for title, finding in rows:
+                self._finding(title, finding)
         self._course()
 
     def bottom(self, written: Sequence[str], *, diff: bool) -> None:
@@ -80,15 +86,15 @@ class _Sheet(Canvas):
         if written:
             self.blank()
         for name in written:
-            self.line(Styled(say(self.lang, "fix.written", name=self._safe(name))))
+            self.line(Styled(written_text(self._safe(name), self.lang)))
         self.blank()
         self._closing()
 
-    def _finding(self, check: Check, finding: Finding) -> None:
+    def _finding(self, title: Text, finding: Finding) -> None:
         style = _STYLES[finding.status]
         line = self.styled(self._text(finding.title))
-        if check.title != finding.title:
-            line = Styled(self._text(check.title) + (": " if self.lang == "en" else "：")) + line
+        if title != finding.title:
+            line = Styled(self._text(title) + (": " if self.lang == "en" else "：")) + line
         quiet = finding.status in (Status.PASS, Status.SKIPPED)
         if finding.where is not None:
             line.append(f" {self.glyphs.dot} {self._text(finding.where)}", style="dim")

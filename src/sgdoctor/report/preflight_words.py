@@ -1,15 +1,18 @@
 """Small texts that all reports of a preflight share."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from sgdoctor.diagnosis.wording import duration, phase_label
 from sgdoctor.engines.base import PhaseName
 from sgdoctor.messages import say
 from sgdoctor.preflight.answer import Preflight
-from sgdoctor.preflight.model import Situation, Status
+from sgdoctor.preflight.elsewhere import NOT_LOOKED_AT
+from sgdoctor.preflight.model import Area, Check, Finding, Situation, Status
 from sgdoctor.preflight.predicted import Foreseen
 from sgdoctor.redaction import Redactor, redactor, unredacted
 from sgdoctor.report.plan_redact import plan_redactor
+from sgdoctor.texts import Text
 
 
 def redactor_of(answer: Preflight, *, redact: bool) -> Redactor:
@@ -66,6 +69,8 @@ def closing_line(answer: Preflight, lang: str) -> str:
         text = say(lang, key, title=finding.title.in_language(lang).rstrip(".。"), **counts)
     elif answer.target and not sees_engine(answer):
         text = say(lang, "preflight.closing.unseen", **counts)
+    elif answer.target and answer.unchecked:
+        return say(lang, "preflight.closing.unchecked", what=_unchecked_text(answer, lang), **counts)
     elif counts["warns"]:
         text = say(lang, "preflight.closing.warns", **counts)
     else:
@@ -73,6 +78,55 @@ def closing_line(answer: Preflight, lang: str) -> str:
     if counts["skipped"]:
         text += say(lang, "preflight.closing.skipped", **counts)
     return text
+
+
+def _unchecked_text(answer: Preflight, lang: str) -> str:
+    """What was not checked: what matters by name, everything else as a number."""
+    areas = answer.unchecked
+    names = [say(lang, f"preflight.unchecked.{area.value}") for area in areas]
+    rest = sum(
+        finding.status is Status.SKIPPED
+        for checked in answer.checked
+        if checked.check.area not in areas
+        for finding in checked.findings
+    )
+    if rest:
+        names.append(say(lang, "preflight.unchecked.more", count=rest))
+    return ("、" if lang == "zh" else ", ").join(names)
+
+
+def rows_by_area(answer: Preflight) -> Iterator[tuple[Area, list[tuple[Text, Finding]]]]:
+    """The findings as people read them, with the titles of their checks.
+
+    What was not looked at because the card is of another machine has one reason and takes one row, where the first of
+    them would stand.
+    """
+    skipped = [
+        (checked.check, finding) for checked in answer.checked for finding in checked.findings if _is_elsewhere(finding)
+    ]
+    folded = len(skipped) > 1
+    for area, group in groupby(answer.checked, key=lambda one: one.check.area):
+        rows = [
+            (checked.check.title, finding)
+            for checked in group
+            for finding in checked.findings
+            if not (folded and _is_elsewhere(finding))
+        ]
+        if folded and area is skipped[0][0].area:
+            rows.append(_folded([check for check, _ in skipped]))
+        if rows:
+            yield area, rows
+
+
+def _is_elsewhere(finding: Finding) -> bool:
+    return finding.status is Status.SKIPPED and finding.title == NOT_LOOKED_AT
+
+
+def _folded(checks: Iterable[Check]) -> tuple[Text, Finding]:
+    titles = tuple(dict.fromkeys(check.title for check in checks))
+    english, chinese = ", ".join(title.en for title in titles), "、".join(title.zh for title in titles)
+    title = Text(f"{english} (the card is of another machine)", f"{chinese}（显卡属于另一台机器）")
+    return Text("Not looked at", "未检查"), Finding(Status.SKIPPED, title)
 
 
 def sees_engine(answer: Preflight) -> bool:

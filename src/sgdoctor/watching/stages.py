@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.engines.base import Phase, PhaseName
-from sgdoctor.texts import Text
+from sgdoctor.texts import Text, counted
 from sgdoctor.watching.model import Stage, StageState
 
 Band = tuple[float, float]
@@ -225,7 +225,7 @@ def _detail(name: PhaseName, verdict: Verdict) -> Text:
         done = value("shards_loaded") or 0
         return Text(f"{done}/{total} shards", f"{done}/{total} 个分片")
     if name is PhaseName.STATE_CACHE and isinstance(slots := value("state_slots"), int):
-        return Text(f"{slots:,} slots", f"{slots:,} 个槽位")
+        return Text(counted(slots, "slot"), f"{slots:,} 个槽位")
     if name is PhaseName.KV_CACHE and isinstance(tokens := value("kv_tokens"), int):
         return Text(f"{tokens:,} tokens", f"{tokens:,} 个 token")
     if name is PhaseName.SERVING and isinstance(port := value("port"), int):

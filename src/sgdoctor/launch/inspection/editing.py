@@ -140,8 +140,8 @@ class _Draft:
     def set_shm(self, change: Change) -> None:
         if self.host.get("IpcMode") == "host":
             raise _NoPlaceError(
-                "with ipc: host the container uses the host's /dev/shm; a size has no effect",
-                "使用 ipc: host 时容器用的是主机的 /dev/shm，设置大小不起作用",
+                "with --ipc host the container uses the host's /dev/shm; a size has no effect",
+                "使用 --ipc host 时容器用的是主机的 /dev/shm，设置大小不起作用",
             )
         self.host["ShmSize"] = read_size(change.value or "")
 

@@ -10,7 +10,7 @@ from sgdoctor.launch.change import Change
 from sgdoctor.preflight.chosen_cards import smallest_capability
 from sgdoctor.preflight.launches.problems import as_findings, written
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
-from sgdoctor.texts import Text
+from sgdoctor.texts import Text, counted
 
 # True in every version that was read; all else depends on the version.
 _ALWAYS: Final = frozenset(
@@ -77,7 +77,10 @@ class CommandFlags:
         elif all(finding.status is Status.PASS for finding in found):
             yield Finding(
                 Status.PASS,
-                Text(f"{count} flag(s) fit SGLang {schema.version}", f"{count} 个参数符合 SGLang {schema.version}"),
+                Text(
+                    f"{counted(count, 'flag')} {'fits' if count == 1 else 'fit'} SGLang {schema.version}",
+                    f"{count} 个参数符合 SGLang {schema.version}",
+                ),
             )
 
 

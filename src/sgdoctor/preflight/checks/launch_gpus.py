@@ -5,11 +5,12 @@ from typing import ClassVar
 
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.model import Launch
+from sgdoctor.preflight.elsewhere import NO_CARD_SEEN
 from sgdoctor.preflight.launches.gpus import SeenGpus, card_of, seen_gpus
 from sgdoctor.preflight.launches.problems import GPU_IDS, as_findings, written
 from sgdoctor.preflight.launches.settings import settings_of
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
-from sgdoctor.texts import Text
+from sgdoctor.texts import Text, counted
 
 _CUDA = "CUDA_VISIBLE_DEVICES"
 _ENVIRONMENT = Text("the environment", "环境变量")
@@ -40,7 +41,7 @@ class LaunchGpus:
         ]
         yield from found
         if not any(one.status is Status.FAIL for one in found):
-            yield from _sees(seen, launch)
+            yield from _sees(situation, seen, launch)
 
 
 def _decided(launch: Launch) -> frozenset[str]:
@@ -168,12 +169,17 @@ def _order(situation: Situation, launch: Launch, seen: SeenGpus) -> Iterator[Fin
     )
 
 
-def _sees(seen: SeenGpus, launch: Launch) -> Iterator[Finding]:
+def _sees(situation: Situation, seen: SeenGpus, launch: Launch) -> Iterator[Finding]:
     if seen.cards:
         names = ", ".join(f"{card.number} ({card.name})" for card in seen.cards)
         title = Text(f"the engine sees GPU {names}", f"引擎看到 GPU {names}")
+    elif not situation.host.cards and seen.by:
+        what = Text("every GPU", "全部 GPU")
+        if seen.count:
+            what = Text(counted(seen.count, "GPU"), f" {seen.count} 块 GPU")
+        title = Text(f"the launch asks for {what.en}; {NO_CARD_SEEN.en}", f"启动配置申请{what.zh}；{NO_CARD_SEEN.zh}")
     elif seen.count:
-        title = Text(f"the engine sees {seen.count} GPU(s)", f"引擎看到 {seen.count} 块 GPU")
+        title = Text(f"the engine sees {counted(seen.count, 'GPU')}", f"引擎看到 {seen.count} 块 GPU")
     elif seen.by:
         title = Text("the engine sees every GPU of the host", "引擎看到主机的全部 GPU")
     else:
@@ -187,4 +193,5 @@ def _sees(seen: SeenGpus, launch: Launch) -> Iterator[Finding]:
             "同样的编号就错了。",
         )
     evidence = f"{_CUDA}={launch.env.get(_CUDA)}" if seen.visible is not None else ""
-    yield Finding(Status.PASS, title, evidence=evidence, detail=detail)
+    status = Status.PASS if situation.host.cards else Status.SKIPPED
+    yield Finding(status, title, evidence=evidence, detail=detail)

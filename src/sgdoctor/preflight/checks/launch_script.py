@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import ClassVar, Final
 
 from sgdoctor.launch.change import Change
@@ -19,6 +19,12 @@ _OFFICIAL: Final = re.compile(r"(?:^|/)lmsysorg/sglang(?:[:@]|$)")
 _OF_IMAGE: Final = ("/sgl-workspace/", "/usr/", "/opt/", "/bin/")
 _UNSEEN: Final = Text("it is not to be seen from here", "从这里看不到它")
 _STOCK: Final = Change("docker.command", value="python3 -m sglang.launch_server")
+
+_PUT_IT_THERE: Final = Text(
+    "Put it beside the launch and mount it; if all it does is start the server, python3 -m sglang.launch_server does "
+    "the same without it.",
+    "请把它放在启动配置旁边并挂载；如果它只是启动服务器，直接用 python3 -m sglang.launch_server 即可，不需要它。",
+)
 
 
 class LaunchScript:
@@ -85,8 +91,10 @@ def _unmounted(situation: Situation, script: Script) -> Iterator[Finding]:
         why = Text("it is part of the image, or of another machine", "它属于镜像，或在另一台机器上")
         yield Finding(Status.SKIPPED, why, evidence=script.inside, remote=situation.host.remote)
         return
-    changes: tuple[Change, ...] = ()
-    detail = Text("The image does not have it either.", "镜像里也没有它。") if official else None
+    changes = (_by_hand(situation, script),)
+    detail = _PUT_IT_THERE
+    if official:
+        detail = Text(f"The image does not have it either. {detail.en}", f"镜像里也没有它。{detail.zh}")
     if script.elsewhere is not None:
         source = _source(situation, script.elsewhere)
         # A script that cannot work is better left out than mounted.
@@ -105,6 +113,14 @@ def _unmounted(situation: Situation, script: Script) -> Iterator[Finding]:
         detail=detail,
         phase="args" if official else None,
     )
+
+
+def _by_hand(situation: Situation, script: Script) -> Change:
+    """The line that mounts a script whose place on the host is not known: beside the launch is where it belongs."""
+    name = PurePosixPath(script.inside).name
+    if isinstance(situation.document, ComposeDocument):
+        return Change("file.edit", f"services.{situation.document.service}.volumes", f"- ./{name}:{script.inside}:ro")
+    return Change("file.edit", "docker run", f'-v "$PWD/{name}:{script.inside}:ro"')
 
 
 def _source(situation: Situation, path: Path) -> str:

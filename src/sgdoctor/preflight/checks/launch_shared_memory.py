@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from sgdoctor.launch.change import Change
+from sgdoctor.launch.container_problems import ipc_of_host
+from sgdoctor.launch.model import Launch
 from sgdoctor.preflight.asked import asked_by
 from sgdoctor.preflight.launches.flags import world_size
 from sgdoctor.preflight.launches.settings import settings_of
@@ -14,7 +16,6 @@ _MIB = 1024 * 1024
 _DEFAULT_MIB = 64
 _LITTLE_MIB = 1024
 _ENOUGH = "32g"
-_NO_EFFECT = Text("A size beside ipc: host has no effect.", "与 ipc: host 同时给出的大小不起作用。")
 
 
 class LaunchSharedMemory:
@@ -35,7 +36,9 @@ class LaunchSharedMemory:
             return
         if launch.ipc == "host":
             useless = launch.shm_bytes is not None
-            yield Finding(Status.PASS, Text("that of the host", "使用主机的"), detail=_NO_EFFECT if useless else None)
+            yield Finding(
+                Status.PASS, Text("that of the host", "使用主机的"), detail=_no_effect(launch) if useless else None
+            )
             return
         size = (launch.shm_bytes or _DEFAULT_MIB * _MIB) / _MIB
         processes = world_size(asked_by(launch, situation.flags))
@@ -59,3 +62,8 @@ class LaunchSharedMemory:
                 changes=(Change("docker.shm_size", value=_ENOUGH),),
                 phase="distributed" if little else None,
             )
+
+
+def _no_effect(launch: Launch) -> Text:
+    ipc = ipc_of_host(launch)
+    return Text(f"A size beside {ipc} has no effect.", f"与 {ipc} 同时给出的大小不起作用。")

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from sgdoctor.launch.change import Change
 from sgdoctor.preflight.asked import asked_by
+from sgdoctor.preflight.elsewhere import NO_CARD_SEEN
 from sgdoctor.preflight.launches.flags import number_of, world_size
 from sgdoctor.preflight.launches.gpus import seen_gpus
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
@@ -29,7 +30,16 @@ class LaunchTensorParallel:
         step = number_of(asked, "--gpu-id-step") or 1
         last = first + (needed - 1) * step
         where = asked.where("--tp-size") or asked.where("--base-gpu-id")
-        if last < seen:
+        if last < seen and not situation.host.cards:
+            yield Finding(
+                Status.SKIPPED,
+                Text(
+                    f"{needed} needed, and the launch asks for {seen}; {NO_CARD_SEEN.en}",
+                    f"需要 {needed} 块，启动配置申请 {seen} 块；{NO_CARD_SEEN.zh}",
+                ),
+                where=where,
+            )
+        elif last < seen:
             yield Finding(
                 Status.PASS, Text(f"{needed} needed, {seen} there", f"需要 {needed} 块，可用 {seen} 块"), where=where
             )

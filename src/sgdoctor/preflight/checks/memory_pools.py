@@ -9,7 +9,7 @@ from sgdoctor.launch.change import Change
 from sgdoctor.preflight.asked import asked_by
 from sgdoctor.preflight.memory import Forecast, forecast
 from sgdoctor.preflight.model import Area, CardFacts, Finding, Situation, Status
-from sgdoctor.texts import Text
+from sgdoctor.texts import Text, counted
 
 _FRACTION: Final = "--mem-fraction-static"
 _CONTEXT: Final = "--context-length"
@@ -51,9 +51,25 @@ class MemoryPools:
             title = Text("the caches of this architecture are not modelled", "尚不能计算该架构的缓存大小")
             yield Finding(Status.SKIPPED, title, _table(found, now), where)
             return
+        if (broken := _no_fraction(found, asked.value(_FRACTION), where)) is not None:
+            yield broken
+            return
         yield _start(found, now, where if found.solution.context is None else asked.where(_CONTEXT))
         if found.start.settings.context is not None and now.failure is None:
             yield from _context(found.solution, now, asked.where(_CONTEXT))
+
+
+def _no_fraction(found: Forecast, typed: str | None, where: Text | None) -> Finding | None:
+    """What is said where the check of the flags tells that the fraction is none, and another one would do."""
+    if typed is None or found.solution.outcome is not Outcome.ADJUST:
+        return None
+    try:
+        if 0 < float(typed) < 1:
+            return None
+    except ValueError:  # what is no number at all is the flag's mistake as well
+        pass
+    title = Text("not computed: the fraction is none (see Flags)", "未计算：该比例无效（见“参数”）")
+    return Finding(Status.SKIPPED, title, "", where, detail=_range(found.solution))
 
 
 def _start(found: Forecast, now: Prediction, where: Text | None) -> Finding:
@@ -153,7 +169,7 @@ def _serves(now: Prediction) -> Text:
     if requests is None:
         return Text(f"it fits: a KV cache of {now.kv_tokens:,} tokens", f"显存足够：KV 缓存 {now.kv_tokens:,} 个 token")
     return Text(
-        f"it fits: a KV cache of {now.kv_tokens:,} tokens, {requests} requests at once",
+        f"it fits: a KV cache of {now.kv_tokens:,} tokens, {counted(requests, 'request at once')}",
         f"显存足够：KV 缓存 {now.kv_tokens:,} 个 token，可同时处理 {requests} 个请求",
     )
 

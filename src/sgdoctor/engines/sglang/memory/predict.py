@@ -24,7 +24,7 @@ from sgdoctor.engines.sglang.memory.prediction import Bounds, Failure, Predictio
 from sgdoctor.engines.sglang.memory.settings import Settings
 from sgdoctor.engines.sglang.memory.shape import ModelShape
 from sgdoctor.engines.sglang.versions import version_key
-from sgdoctor.texts import Text
+from sgdoctor.texts import Text, counted
 
 _LITTLE_GIB: Final = 0.6
 """Below this a long prompt is likely to fail; the rule SGL443 has the same bound."""
@@ -361,7 +361,8 @@ def _warnings(found: Prediction, settings: Settings) -> tuple[Warned, ...]:
             Warned(
                 "requests-capped",
                 Text(
-                    f"{asked:,} requests at once were asked for; the state cache allows {given:,}.",
+                    f"{counted(asked, 'request at once')} {'was' if asked == 1 else 'were'} asked for; "
+                    f"the state cache allows {given:,}.",
                     f"要求同时 {asked:,} 个请求；状态缓存只允许 {given:,} 个。",
                 ),
                 "SGL404",

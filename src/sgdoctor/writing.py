@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from sgdoctor.errors import UserError
+from sgdoctor.patterns import lazy_pattern
 
 LARGEST: Final = 4 << 20
 """Bytes of a launch as text; anything larger is something else."""
+_BACKUP: Final = lazy_pattern(r"\.bak-\d{8}-\d{6}(?:-\d+)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,11 @@ def backup_path(path: Path, now: datetime) -> Path:
         backup = path.with_name(f"{name}-{number}")
         number += 1
     return backup
+
+
+def is_backup(name: str) -> bool:
+    """Whether a file has a name that ``backup_path`` gives."""
+    return _BACKUP.search(name) is not None
 
 
 def _written(path: Path, data: bytes, like: os.stat_result | None) -> Path:

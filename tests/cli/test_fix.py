@@ -188,6 +188,66 @@ def test_the_last_line_tells_of_warnings(logs: Path, capsys: pytest.CaptureFixtu
     assert "nothing to change; warnings: 1." == text.splitlines()[-1]
 
 
+# ---------------------------------------------------------------- how far the numbers go
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "this is the log of another model"), ("zh", "另一个模型的日志")])
+def test_the_log_of_another_model_is_refused(
+    here: Path, logs: Path, lang: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = snapshot(here)
+    log = str(logs / "real" / "boot-dense.log")
+    code = main(["fix", "run.sh", "--from", log, "--write", "--lang", lang])
+    captured = capsys.readouterr()
+
+    assert (2, "", before) == (code, captured.out, snapshot(here))
+    (line,) = captured.err.splitlines()
+    assert all(text in line for text in (log, said, "qwen3-dense", "Qwen3.6-27B-AWQ-INT4"))
+
+
+def test_a_log_that_may_be_of_another_model_is_a_warning(
+    here: Path, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, data = answer(capsys, "run.sh", "--from", str(logs / "real" / "skel35moe-mfs-0.92.log"))
+    _, own = answer(capsys, "run.sh", "--from", str(logs / "real" / "article27-mfs-0.80.log"))
+
+    assert "skel35moe, the launch Qwen3.6-27B-AWQ-INT4" in data["plan"]["warnings"][0]
+    assert not any("names the model" in warning for warning in own["plan"]["warnings"])
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "memory was not computed"), ("zh", "未计算显存")])
+def test_without_a_log_the_memory_is_said_not_to_be_computed(
+    here: Path, lang: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["fix", "run.sh", "--lang", lang])
+    text = capsys.readouterr().out
+    _, data = answer(capsys, "run.sh", "--lang", lang)
+
+    assert 0 == code
+    assert said in text.splitlines()[-1]
+    assert said in data["unmeasured"]
+    assert "--from" in data["unmeasured"]
+    assert "sgdoctor preflight run.sh --model" in data["unmeasured"]
+
+
+def test_with_a_log_nothing_is_said_about_its_absence(
+    here: Path, fraction_log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, data = answer(capsys, "run.sh", "--from", fraction_log)
+
+    assert data["unmeasured"] is None
+
+
+def test_a_flag_that_does_nothing_is_taken_out_as_preflight_does(capsys: pytest.CaptureFixture[str]) -> None:
+    compose = str(Path(__file__).parents[2] / "fixtures" / "launches" / "compose" / "article-35b.yaml")
+    code, data = answer(capsys, compose)
+    main(["preflight", compose, "--format", "json"])
+    before = json.loads(capsys.readouterr().out)
+
+    assert (4, {("--disable-custom-all-reduce", None): "written"}) == (code, changes(data))
+    assert changes(data).items() <= changes(before).items()
+
+
 # ---------------------------------------------------------------- targets
 
 
@@ -297,6 +357,18 @@ def test_write_in_place_keeps_a_backup_and_everything_else(
     assert (COMPOSE, 0o640) == (backup.read_text(), (here / "compose.yaml").stat().st_mode & 0o777)
     assert all(secret in new for secret in SECRETS)
     assert set(COMPOSE.splitlines()) - set(new.splitlines()) <= {"      --api-key sk-0123456789abcdef"}
+
+
+@pytest.mark.parametrize(
+    ("lang", "kept"), [("en", "The copy of before: compose.yaml.bak-"), ("zh", "修改前的副本：compose.yaml.bak-")]
+)
+def test_the_backup_is_called_the_copy_of_before(
+    here: Path, lang: str, kept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["fix", "compose.yaml", "--set", "dtype=bfloat16", "--write", "--lang", lang])
+    told = [line for line in capsys.readouterr().out.splitlines() if ".yaml" in line and line.startswith(kept)]
+
+    assert 1 == len(told)
 
 
 def test_write_beside(here: Path, dtype_log: str, capsys: pytest.CaptureFixture[str]) -> None:

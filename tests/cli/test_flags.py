@@ -79,6 +79,33 @@ def test_show_of_no_flag_at_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean --mem-fraction-static?" in capsys.readouterr().err
 
 
+def test_show_suggests_nothing_that_only_shares_the_dashes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 2 == main(["flags", "show", "nope"])
+    assert capsys.readouterr().err == "sgdoctor: no version has a flag --nope\n"
+
+
+def test_one_flag_is_counted_in_the_singular(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["flags", "list", "mamba-radix-cache-strategy", "--version", "0.5.15"])
+
+    assert "1 flag of SGLang 0.5.15" == capsys.readouterr().out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--cuda-graph-max", "8"], "`--cuda-graph-max-bs-decode`、`--cuda-graph-max-bs-prefill`"),
+        (["--port", "1", "--port", "2"], "第 6、8 个词"),
+        (["--lora-backend", "triton", "--max-lora-rank", "8"], "`--max-lora-rank`、`--lora-backend`"),
+    ],
+)
+def test_chinese_items_are_listed_with_the_chinese_comma(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["flags", "check", "--version", "0.5.23", "--lang", "zh", "--format", "json", "--", *COMMAND, *words])
+
+    assert said in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "code", "last"),
     [
@@ -95,12 +122,42 @@ def test_check(words: list[str], code: int, last: str, capsys: pytest.CaptureFix
     assert last == capsys.readouterr().out.splitlines()[-1]
 
 
+TAGGED = ["docker", "run", "--gpus", "all", "lmsysorg/sglang:v0.5.10", *COMMAND, "--cuda-graph-max-bs", "8"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "code", "version", "source", "last"),
+    [
+        ([], TAGGED, 0, "0.5.9", "image", "the tag of lmsysorg/sglang:v0.5.10 says 0.5.10"),
+        ([], [" ".join(TAGGED)], 0, "0.5.9", "image", "the tag of lmsysorg/sglang:v0.5.10 says 0.5.10"),
+        (["--version", "0.5.23"], TAGGED, 3, "0.5.23", "asked", "1 problem for SGLang 0.5.23"),
+        ([], COMMAND, 0, "0.5.23", "newest", "against 0.5.23, the newest known one: nothing here names a version"),
+    ],
+)
+def test_check_against_the_version_in_the_tag_of_the_image(
+    arguments: list[str],
+    words: list[str],
+    code: int,
+    version: str,
+    source: str,
+    last: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert code == main(["flags", "check", *arguments, "--", *words])
+    output = capsys.readouterr().out
+    assert last in " ".join(output.split())
+    assert output.splitlines()[-1].endswith(f" SGLang {version}")
+    main(["flags", "check", *arguments, "--format", "json", "--", *words])
+    document = json.loads(capsys.readouterr().out)
+    assert (version, source) == (document["version"], document["version_from"])
+
+
 def test_check_shows_place_reason_and_change(capsys: pytest.CaptureFixture[str]) -> None:
     main(["flags", "check", "--version", "0.5.15", "--lang", "zh", "--", *COMMAND, "--dtype", "bf16"])
 
     assert capsys.readouterr().out.splitlines() == [
         "致命  第 6 个词：`bf16` 不是 `--dtype` 的可选值",
-        "      可选值：auto, half, float16, bfloat16, float, float32。",
+        "      可选值：auto、half、float16、bfloat16、float、float32。",
         "      ↳ --dtype bfloat16",
         "对 SGLang 0.5.15 来说有 1 个问题",
     ]

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
         if target.document is not None:
             refuse_other_engine(target.document)
             refuse_several(target.document)
-        answer = answer_for(target, base, arguments)
+        answer = answer_for(target, base, arguments, tidy=True)
         written = write_answer(target, answer, arguments.write) if arguments.write is not None else ()
     _print(answer, arguments, lang, written)
     return exit_code(answer)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sgdoctor.cli.diagnose import EXIT_FAILED, EXIT_FINE, EXIT_UNDETERMINED, EXIT_WARNINGS
 from sgdoctor.cli.fix_model import ModelFolder, card_of, launch_script, model_folder, script_text
+from sgdoctor.cli.fix_notes import doubt_of, not_computed
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.pipeline import diagnose
 from sgdoctor.engines.sglang.flags.model import Schema
 from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.engines.sglang.logged_launch import logged_launch
+from sgdoctor.engines.sglang.versions import version_of_image
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.config_file import with_config
 from sgdoctor.fixes.flag_tables import assumed, flag_problems, likeliest, refuse_unread
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from sgdoctor.rules.base import RuleBase
     from sgdoctor.targets import Target
 
-_IMAGE_VERSION: Final = re.compile(r"(?:^|/)sglang[^:]*:v?(?P<version>\d+\.\d+\.\d+(?:\.?post\d+)?)")
 _VERSION: Final = re.compile(r"v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)*)")
 _BAD: Final = frozenset({"fatal", "error"})
 _NO_GPU: Final = "no-gpu-asked-for"
@@ -52,6 +53,7 @@ def answer_for(
     more: Sequence[Change] = (),
     *,
     only: bool = False,
+    tidy: bool = False,
     verdict: Verdict | None = None,
     unseen: Document | None = None,
     bare: Path | None = None,
@@ -64,6 +66,7 @@ def answer_for(
         arguments: of the command line: ``choose``, ``set``, ``unset``, ``env``, ``version``.
         more: changes that are asked for beside those of ``arguments``.
         only: whether nothing but what was asked for and chosen is to be changed.
+        tidy: whether flags that do nothing are taken out; nobody would start a server anew for that alone.
         verdict: on the start that counts, where that is not the newest one of the log.
         unseen: stands for a launch that nothing shows, not even the log.
         bare: folder for the files that a process needs where a container has mounts; None for the usual one.
@@ -82,6 +85,9 @@ def answer_for(
     beside = target.file.path.absolute().parent if target.file is not None else Path.cwd()
     document = with_config(document, table, beside)
     launch = as_meant(document, document.problems, table)
+    doubt = None
+    if getattr(arguments, "log", None) is not None and target.log is not None and target.document is not None:
+        doubt = doubt_of(launch, facts, table, target.log.name)
     asked_for = asked(arguments.set, arguments.unset, arguments.env, table)
     refuse_unread(asked_for, table)
     if bare is None and launch.image is None:
@@ -90,7 +96,9 @@ def answer_for(
     file = shown_path(target.file.path) if target.file is not None else ""
     found = _knowledge(launch, document.problems, table, verdict, places, chosen=arguments.choose)
     known = found._replace(file=file)
-    plan = plan_for(document, known, Wishes(tuple(arguments.choose), (*asked_for, *more), only))
+    plan = plan_for(document, known, Wishes(tuple(arguments.choose), (*asked_for, *more), only, tidy))
+    if doubt is not None:
+        plan = replace(plan, warnings=(doubt, *plan.warnings))
     return Answer(
         note=assumed(version, table) if document.launch.origin is not Origin.LOG else None,
         target=target.name,
@@ -101,6 +109,7 @@ def answer_for(
         verdict=verdict,
         log=target.log.name if target.log is not None else "",
         version=version,
+        unmeasured=not_computed(plan, verdict, target, folder=places.model is not None),
     )
 
 
@@ -254,8 +263,7 @@ def _version(given: str | None, facts: Mapping[str, Any], image: str | None) -> 
     for name in ("version", "version_max"):
         if isinstance(facts.get(name), str):
             return str(facts[name])
-    named = _IMAGE_VERSION.search(image or "")
-    return named["version"] if named else ""
+    return version_of_image(image)
 
 
 def version_named(given: str) -> str:

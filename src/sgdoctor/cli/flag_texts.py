@@ -16,7 +16,15 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "help.check": ("what is wrong with the flags of a command", "检查一条命令的参数有什么问题"),
     "help.add": ("add a version from its wheel, its sources or an image", "从 wheel、源码或镜像添加一个版本"),
     "format": ("text (default) or json", "text（默认）或 json"),
-    "version": ("of SGLang; default: the newest known one", "SGLang 的版本；默认为已知的最新版本"),
+    "version": (
+        "of SGLang; default: that of the image's tag in a command, else the newest known one",
+        "SGLang 的版本；默认取命令中镜像标签的版本，否则为已知的最新版本",
+    ),
+    "from_image": ("the tag of {image} says {version}", "镜像 {image} 的标签表明版本为 {version}"),
+    "from_newest": (
+        "checked against {version}, the newest known one: nothing here names a version, --version does",
+        "没有指明版本，按已知的最新版本 {version} 检查；可用 --version 指定",
+    ),
     "word": ("only flags with this word in their names", "只列出名称中含有该词的参数"),
     "flag": ("a flag, with or without its dashes", "参数名，可省略前面的短横线"),
     "command": (
@@ -30,6 +38,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "one_place": ("give a wheel, a folder or --image, and only one of them", "请给出 wheel、目录或 --image 中的一个"),
     "no_redact": ("show tokens, keys and passwords too", "同时显示令牌、密钥和密码"),
+    "count_one": ("1 flag of SGLang {version}", "SGLang {version} 的 1 个参数"),
     "count": ("{count} flags of SGLang {version}", "SGLang {version} 的 {count} 个参数"),
     "nearest": (
         "{asked} is not known; this is {version}, the nearest known version (sgdoctor flags add)",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sgdoctor.cli.flag_texts import words
+from sgdoctor.texts import listed
 
 if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
@@ -64,12 +65,18 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     return action(arguments, lang)
 
 
-def _schema(arguments: argparse.Namespace, lang: str) -> "Schema":
-    """The schema of the version that was asked for; a note on standard error where that one is not known."""
+def _schema(arguments: argparse.Namespace, lang: str, image: str = "") -> "Schema":
+    """The schema of the version that was asked for; a note on standard error where that one is not known.
+
+    Args:
+        arguments: of the command line.
+        lang: ``en`` or ``zh``.
+        image: version in the tag of the image, which counts where none was asked for; empty without one.
+    """
     from sgdoctor.engines.sglang.flags.schemas import schema
     from sgdoctor.errors import UserError
 
-    version = arguments.version
+    version = arguments.version if arguments.version is not None else image or None
     if version is None:
         return schema()
     version = version.removeprefix("v")
@@ -114,15 +121,16 @@ def _list(arguments: argparse.Namespace, lang: str) -> int:
         default = "" if option.default in (None, False) else f"  = {_typed(option.default)}"
         mark = f"  [{words(lang, 'deprecated')}]" if option.deprecated else ""
         _say(f"{option.flag:<44}  {_short_type(option)}{default}{mark}".rstrip())
-    _say(words(lang, "count", count=len(chosen), version=schema.version))
+    _say(words(lang, "count" if len(chosen) > 1 else "count_one", count=len(chosen), version=schema.version))
     return EXIT_FINE
 
 
 def _show(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.main import complain
-    from sgdoctor.cli.parsing import hint
+    from sgdoctor.cli.parsing import close_to
     from sgdoctor.engines.sglang.flags.documents import to_plain
     from sgdoctor.engines.sglang.history import load_history
+    from sgdoctor.messages import say
     from sgdoctor.report.safe import printable
 
     schema = _schema(arguments, lang)
@@ -132,7 +140,9 @@ def _show(arguments: argparse.Namespace, lang: str) -> int:
     flag = given if option is None else option.flag
     present = _versions_with(flag)
     if option is None and not present:
-        known = hint(lang, given, {*schema.names, *history.flags})
+        # The dashes that all flags share would make any two of them alike.
+        close = close_to(given.lstrip("-"), [name.lstrip("-") for name in {*schema.names, *history.flags}])
+        known = say(lang, "error.did_you_mean", close=f"--{close}") if close else ""
         return complain(printable(words(lang, "unknown", flag=given, hint=known)), lang)
     successor = history.renames.get(flag)
     former = [old for old, (new, _) in history.renames.items() if new == flag]
@@ -155,8 +165,12 @@ def _show(arguments: argparse.Namespace, lang: str) -> int:
     if successor is not None:
         lines.append(("becomes", " ".join(part for part in successor if part)))
     if former:
-        lines.append(("formerly", ", ".join(former)))
-    names = "" if option is None or not option.aliases else "  " + words(lang, "names", names=", ".join(option.aliases))
+        lines.append(("formerly", listed(former).in_language(lang)))
+    names = (
+        ""
+        if option is None or not option.aliases
+        else "  " + words(lang, "names", names=listed(option.aliases).in_language(lang))
+    )
     _say(f"{flag}{names}")
     _columns([(words(lang, key), text) for key, text in lines], lang)
     return EXIT_FINE
@@ -175,9 +189,9 @@ def _described(option: "Option", lang: str) -> list[tuple[str, str]]:
 
     amount = {Arity.NONE: "nothing", Arity.ONE: "one", Arity.MANY: "many"}[option.arity]
     marks = [words(lang, key) for key in ("required", "deprecated") if getattr(option, key)]
-    lines = [("takes", ", ".join([words(lang, amount, type=option.type), *marks]))]
+    lines = [("takes", ("，" if lang == "zh" else ", ").join([words(lang, amount, type=option.type), *marks]))]
     if option.choices:
-        lines.append(("choices", ", ".join(option.choices)))
+        lines.append(("choices", listed(option.choices).in_language(lang)))
     if option.arity is not Arity.NONE and not option.required:
         lines.append(("default", words(lang, "decided") if option.default is None else _typed(option.default)))
     return lines
@@ -198,6 +212,7 @@ def _columns(pairs: Sequence[tuple[str, str]], lang: str) -> None:
 
 def _check(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.main import complain
+    from sgdoctor.engines.sglang.versions import version_of_image
     from sgdoctor.fixes.config_file import config_of
     from sgdoctor.fixes.flag_tables import flag_problems
     from sgdoctor.report.plan_redact import hidden_words
@@ -207,7 +222,9 @@ def _check(arguments: argparse.Namespace, lang: str) -> int:
         return complain(words(lang, "no_engine"), lang)
     if launch.engine != "sglang":
         return complain(words(lang, "other_engine", engine=launch.engine), lang)
-    schema = _schema(arguments, lang)
+    tagged = version_of_image(launch.image)
+    schema = _schema(arguments, lang, tagged)
+    source = "asked" if arguments.version is not None else "image" if tagged else "newest"
     config = config_of(launch, schema, Path.cwd())
     whole = launch if config is None else config.before(launch)
     problems = (*flag_problems(whole, schema, {}), *(config.problems if config is not None else ()))
@@ -216,10 +233,12 @@ def _check(arguments: argparse.Namespace, lang: str) -> int:
     note = unread.in_language(lang) if unread is not None else None
     if arguments.format == "json":
         file = None if config is None else {"file": config.name, "read": config.read, "note": note}
-        argv, listed = hidden_words(launch.argv, hide), [_plain(one, lang, hide) for one in problems]
-        _say_json(schema, argv=argv, config=file, problems=listed)
+        argv, plain = hidden_words(launch.argv, hide), [_plain(one, lang, hide) for one in problems]
+        _say_json(schema, version_from=source, argv=argv, config=file, problems=plain)
     else:
-        _print_problems(problems, note, schema, lang, hide)
+        named = {"image": launch.image, "version": tagged or schema.version}
+        why = words(lang, f"from_{source}", **named) if source != "asked" else None
+        _print_problems(problems, [one for one in (note, why) if one is not None], schema, lang, hide)
     severities = {problem.severity for problem in problems}
     if severities & {"fatal", "error"}:
         return EXIT_FAILURE
@@ -279,7 +298,7 @@ def _plain(problem: "Problem", lang: str, hide: "Redactor") -> dict[str, Any]:
 
 
 def _print_problems(
-    problems: Sequence["Problem"], note: str | None, schema: "Schema", lang: str, hide: "Redactor"
+    problems: Sequence["Problem"], notes: Sequence[str], schema: "Schema", lang: str, hide: "Redactor"
 ) -> None:
     from rich.text import Text as Styled
 
@@ -298,7 +317,7 @@ def _print_problems(
             canvas.line(canvas.styled(printable(hide(problem.detail.in_language(lang)))), indent)
         for change in problem.changes:
             canvas.line(Styled(printable(hide(change_text(change, lang)))), indent, Styled(f"{canvas.glyphs.follows} "))
-    if note is not None:
+    for note in notes:
         canvas.line(canvas.styled(printable(hide(note))))
     count = len(problems)
     key = "fine" if not count else "found_one" if count == 1 else "found"

@@ -141,6 +141,7 @@ class Answer:
         flags: of the version that was assumed.
         version: that version; empty if none is known.
         note: a reservation about all of this; None if there is none.
+        unmeasured: why nobody has computed the memory, and what helps; None where somebody has, or a log was read.
     """
 
     target: str
@@ -152,3 +153,4 @@ class Answer:
     log: str = ""
     version: str = ""
     note: Text | None = None
+    unmeasured: Text | None = None

@@ -51,11 +51,13 @@ class Wishes(NamedTuple):
         choose: ids of fixes, with or without the rule in front.
         changes: of ``--set``, ``--unset`` and ``--env``.
         only: whether nothing beside these is to be changed; what else would be is offered, and no other ways.
+        tidy: whether flags that do nothing are taken out.
     """
 
     choose: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     only: bool = False
+    tidy: bool = False
 
 
 NO_WISHES: Final = Wishes()
@@ -105,7 +107,7 @@ def plan_for(document: Document, known: Knowledge, wishes: Wishes = NO_WISHES) -
             maker.take(remedy)
     maker.add(known.patches.steps)
     maker.offer(known.patches.others)
-    maker.add(remedies_of(known.problems))
+    maker.add(remedies_of(known.problems, tidy=wishes.tidy))
     maker.add(predicted_steps(known.verdict, maker.launch, known.flags))
     maker.take_memory([remedy for remedy in remedies if remedy.about_memory], wishes.choose)
     check_chosen(wishes.choose, diagnoses, [*maker.steps, *maker.alternatives])

@@ -25,7 +25,10 @@ def differs(launch: Launch, facts: Mapping[str, Fact], names: Collection[str], f
     """
     _, given = said(launch, flags)
     return any(
-        name in names and values and (fact := facts.get(f"args.{_field(name)}")) and not _same(values[-1], fact.value)
+        name in names
+        and values
+        and (fact := facts.get(f"args.{_field(name)}"))
+        and not same_value(values[-1], fact.value)
         for name, values in given.items()
     )
 
@@ -34,7 +37,8 @@ def _field(flag: str) -> str:
     return flag.removeprefix("--").replace("-", "_")
 
 
-def _same(text: str, value: object) -> bool:
+def same_value(text: str, value: object) -> bool:
+    """Whether a word of a command stands for a value that the engine printed."""
     try:
         return float(text) == float(str(value))
     except ValueError:

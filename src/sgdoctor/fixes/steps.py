@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from sgdoctor.diagnosis.model import Diagnosis, Fix
+from sgdoctor.engines.sglang.flags.idle import IDLE_FLAGS
 from sgdoctor.engines.sglang.memory.fractions import TOO_LOW
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.memory.situation import OUT_OF_MEMORY
@@ -94,8 +95,13 @@ def remedy_of(diagnosis: Diagnosis, launch: Launch, flags: FlagTable, chosen: Co
     )
 
 
-def remedies_of(problems: Iterable[Problem]) -> list[Step]:
-    """The steps that put right what is wrong in a launch as it is written; none for mere notices."""
+def remedies_of(problems: Iterable[Problem], *, tidy: bool = False) -> list[Step]:
+    """The steps that put right what is wrong in a launch as it is written; none for mere notices.
+
+    Args:
+        problems: of the launch.
+        tidy: whether flags that do nothing, which is no more than a notice, are taken out all the same.
+    """
     return [
         Step(
             id=problem.id,
@@ -106,7 +112,7 @@ def remedies_of(problems: Iterable[Problem]) -> list[Step]:
             rule=problem.rule or "",
         )
         for problem in problems
-        if problem.changes and problem.severity != "notice"
+        if problem.changes and (problem.severity != "notice" or (tidy and problem.id in IDLE_FLAGS))
     ]
 
 

@@ -65,6 +65,7 @@ class _Writer:
             "problems": [self._problem(problem) for problem in answer.problems],
             "plan": self._plan(answer.plan),
             "note": self._text(answer.note) if answer.note else None,
+            "unmeasured": self._text(answer.unmeasured) if answer.unmeasured else None,
             "written": list(self._written),
         }
 

@@ -17,7 +17,8 @@ from sgdoctor.report.plan_redact import plan_redactor
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text, cost_of, last_line, version_text
 from sgdoctor.rules.model import Severity
-from sgdoctor.texts import Text
+from sgdoctor.texts import Text, listed
+from sgdoctor.writing import is_backup
 
 _SAFETY_STYLES: Final = {"safe": "green", "unsafe": "yellow", "manual": "cyan"}
 _SEVERITY_STYLES: Final = {"fatal": "bold red", "error": "red", "degraded": "yellow"}
@@ -63,6 +64,11 @@ def print_changes(console: Console, answer: Answer, lang: str, *, redact: bool =
     _Sheet(console, answer, lang, redact=redact, option="--choose").changes(diff=diff)
 
 
+def written_text(name: str, lang: str) -> str:
+    """That a file was written, or that it is the copy of what stood there before."""
+    return say(lang, "fix.kept" if is_backup(name) else "fix.written", name=name)
+
+
 class _Sheet(Canvas):
     def __init__(self, console: Console, answer: Answer, lang: str, *, redact: bool, option: str) -> None:
         super().__init__(console, lang)
@@ -80,7 +86,7 @@ class _Sheet(Canvas):
         if written:
             self.blank()
         for name in written:
-            self.line(Styled(say(self.lang, "fix.written", name=self._safe(name))))
+            self.line(Styled(written_text(self._safe(name), self.lang)))
         if closes:
             self.blank()
             self._closing(plan)
@@ -174,7 +180,8 @@ class _Sheet(Canvas):
         if step.title.en:
             line = self.styled(self._text(step.title))
         else:
-            line.append(", ".join(self._safe(change_text(change, self.lang)) for change in step.changes))
+            typed = listed(change_text(change, self.lang) for change in step.changes)
+            line.append(self._text(typed))
         line.append(f" [{say(self.lang, f'safety.{step.safety}')}]", style=_SAFETY_STYLES.get(step.safety, ""))
         if not short and step.basis is not Basis.FOUND:
             line.append(f" [{say(self.lang, f'basis.{step.basis.value}')}]", style="magenta")
@@ -208,6 +215,9 @@ class _Sheet(Canvas):
     def _memory(self, plan: Plan) -> None:
         before, after = plan.predicted_before, plan.predicted
         if before is None and after is None:
+            if (why := self._answer.unmeasured) is not None:
+                self.blank()
+                self.line(self.styled(say(self.lang, "fix.note", text=self._text(why)), "dim"), 2)
             return
         # Where nothing is changed there is no time after it.
         times = {"now": before, "then": after} if plan.steps else {"now": before or after}
@@ -302,7 +312,9 @@ def closing_line(answer: Answer, lang: str) -> str:
         return say(lang, "fix.closing.wrong", count=wrong)
     if not plan.changes:
         warned = _warning_count(answer)
-        return say(lang, "fix.closing.warned", count=warned) if warned else say(lang, "fix.closing.nothing")
+        if warned:
+            return say(lang, "fix.closing.warned", count=warned)
+        return say(lang, "fix.closing.nothing" if answer.unmeasured is None else "fix.closing.unmeasured")
     values = {
         "count": len(plan.changes),
         "predicted": sum(len(step.changes) for step in plan.steps if step.basis is Basis.PREDICTED),

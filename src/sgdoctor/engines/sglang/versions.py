@@ -6,14 +6,22 @@ from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from sgdoctor.engines.sglang.history import load_history
+from sgdoctor.patterns import lazy_pattern
 
 # Fields that a command line cannot set come and go between the schemas too; up to so many differences are noise.
 _NOISE: Final = 10
+_IMAGE: Final = lazy_pattern(r"(?:^|/)sglang[^:]*:v?(?P<version>\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)")
 
 
 def version_key(version: str) -> tuple[int, ...]:
     """Sort key of a released version: ``0.5.15.post1`` after ``0.5.15``."""
     return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def version_of_image(image: str | None) -> str:
+    """The version in the tag of an image of SGLang, such as 0.5.10; empty where it has none (``latest``)."""
+    named = _IMAGE.search(image or "")
+    return named["version"] if named else ""
 
 
 class Bounds(NamedTuple):

@@ -24,7 +24,7 @@ from sgdoctor.engines.sglang.suggestions import closest_choice, meant_number
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.flag_edits import Given
 from sgdoctor.launch.model import Arity, Problem
-from sgdoctor.texts import Text
+from sgdoctor.texts import Text, listed
 
 _NO_FACTS: Final[Mapping[str, Any]] = {}
 _FEW: Final = 12
@@ -222,7 +222,7 @@ def _repeated(given: Sequence[Given], schema: Schema) -> Iterator[tuple[int, Pro
         same = all(one.values == last.values for one in places)
         # A switch is left alone: one change cannot take away only the first of two.
         changes = (Change("flag.unset", name), setting(option, name, last.values)) if option and last.values else ()
-        words = ", ".join([str(one.start + 1) for one in places[:_FEW]] + ["…"] * (len(places) > _FEW))
+        words = listed([str(one.start + 1) for one in places[:_FEW]] + ["…"] * (len(places) > _FEW))
         problem = Problem(
             "flag-repeated",
             "notice" if same else "error",
@@ -232,7 +232,7 @@ def _repeated(given: Sequence[Given], schema: Schema) -> Iterator[tuple[int, Pro
                 + ("" if same else " with different values; the last one counts"),
                 f"`{name}` 写了 {len(places)} 次" + ("" if same else "，且值不同；最后一个生效"),
             ),
-            Text(f"words {words}", f"第 {words} 个词"),
+            Text(f"words {words.en}", f"第 {words.zh} 个词"),
             changes,
         )
         yield last.start, problem
@@ -297,11 +297,11 @@ def _is_serve(words: Sequence[str], start: int) -> bool:
 def _accepted(option: Option) -> Text | None:
     """What an option takes, as a sentence."""
     if option.choices:
-        shown = ", ".join(option.choices[:_FEW])
+        shown = listed(option.choices[:_FEW])
         more = len(option.choices) - _FEW
         return Text(
-            f"Choices: {shown}" + (f" and {more} more." if more > 0 else "."),
-            f"可选值：{shown}" + (f"，以及另外 {more} 个。" if more > 0 else "。"),
+            f"Choices: {shown.en}" + (f" and {more} more." if more > 0 else "."),
+            f"可选值：{shown.zh}" + (f"，以及另外 {more} 个。" if more > 0 else "。"),
         )
     match option.type:
         case "int":

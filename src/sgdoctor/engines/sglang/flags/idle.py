@@ -8,7 +8,7 @@ from sgdoctor.engines.sglang.flags.refused_states_and_drafts import DRAFT_NUMBER
 from sgdoctor.engines.sglang.flags.settings import Settings
 from sgdoctor.launch.change import Change
 from sgdoctor.patterns import lazy_pattern
-from sgdoctor.texts import Text
+from sgdoctor.texts import Text, listed
 
 _ADAPTER_FIELDS: Final = (
     "max_loras_per_batch",
@@ -30,11 +30,11 @@ def _without(settings: Settings, fields: tuple[str, ...], *needed: str) -> Findi
     given = [field for field in fields if settings.has(field)]
     if not given or settings.on(needed[0]) or settings.has(*needed):
         return None
-    flags = ", ".join(f"`{settings.flag(field)}`" for field in given)
+    flags = listed([f"`{settings.flag(field)}`" for field in given])
     return Finding(
         Text(
-            f"{flags}: no effect without `{settings.flag(needed[0])}`",
-            f"{flags}：没有 `{settings.flag(needed[0])}` 时不起作用",
+            f"{flags.en}: no effect without `{settings.flag(needed[0])}`",
+            f"{flags.zh}：没有 `{settings.flag(needed[0])}` 时不起作用",
         ),
         tuple(given),
         tuple(Change("flag.unset", settings.flag(field)) for field in given),
@@ -174,3 +174,5 @@ IDLE: Final = (
     Constraint("mixed-chunks-idle", _mixed_chunks, "notice", "srt/arg_groups/speculative_hook.py", "0.4.9", "0.5.18"),
     Constraint("draft-tokens-adjusted", _draft_tokens, "notice", "srt/arg_groups/speculative_hook.py"),
 )
+IDLE_FLAGS: Final = frozenset(constraint.name for constraint in IDLE)
+"""Ids of the problems that these are."""

@@ -13,7 +13,7 @@ from sgdoctor.engines.sglang.versions import version_key
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.flag_edits import Given
 from sgdoctor.launch.model import Arity, Problem
-from sgdoctor.texts import Text
+from sgdoctor.texts import Text, listed
 
 _FEW: Final = 12
 # `--enable-mla`, which is gone, is as much as 0.88 like `--enable-lora`.
@@ -98,11 +98,11 @@ def _placed(flag: str, names: frozenset[str]) -> Placed:
 def ambiguous_flag(given: Given, matches: Sequence[str], schema: Schema) -> Problem:
     """An abbreviation that fits several flags."""
     successor = successor_of(given.flag, schema.names, load_history())
-    listed = ", ".join(f"`{name}`" for name in matches[:_FEW])
+    names = listed(f"`{name}`" for name in matches[:_FEW])
     return Problem(
         "flag-ambiguous",
         "fatal",
-        Text(f"`{given.flag}` could be any of {listed}", f"`{given.flag}` 可能是 {listed} 中的任何一个"),
+        Text(f"`{given.flag}` could be any of {names.en}", f"`{given.flag}` 可能是 {names.zh} 中的任何一个"),
         place_of(given.start),
         renaming(given, successor, schema) if successor is not None else (),
         rule="SGL111",

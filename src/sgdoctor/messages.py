@@ -59,7 +59,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "warning.rule": ("rule left out: {text}", "规则未加载：{text}"),
     "warning.more_rules": (
-        "{count} more problems in rules: sgdoctor rules check",
+        "further problems in rules: {count}; sgdoctor rules check tells them",
         "规则中还有 {count} 个问题：sgdoctor rules check",
     ),
     # Report

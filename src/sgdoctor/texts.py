@@ -29,7 +29,7 @@ def counted(count: int, noun: str) -> str:
 
     Args:
         count: how many.
-        noun: in the singular, of those that take an s; more words may stand behind the noun's own with a blank.
+        noun: in the singular, of those that take an s; words that belong to it follow: ``request at once``.
     """
     head, blank, rest = noun.partition(" ")
     return f"{count:,} {head}{'' if count == 1 else 's'}{blank}{rest}"

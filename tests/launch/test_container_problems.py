@@ -88,7 +88,9 @@ def test_line_breaks_among_the_arguments() -> None:
 
     assert "newline-argument" == problem.id
     assert "fatal" == problem.severity
-    assert "2 of the command's words" in problem.title.en
+    assert "2 of the command's words are bare line breaks" == problem.title.en
+    [one] = container_problems(launch(command=(*ARGV, "\n")))
+    assert "1 of the command's words is a bare line break" == one.title.en
     assert problem.where is not None
     assert "word 4 of the command" == problem.where.en
 

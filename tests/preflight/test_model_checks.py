@@ -197,6 +197,16 @@ def test_a_missing_file_ends_the_start_only_where_the_engine_looks(tmp_path: Pat
     assert [("fail", "SGL306")] == troubles(of_folder(folder, version="0.5.17"), "model-weights")
 
 
+@pytest.mark.parametrize(("lost", "said"), [(1, "1 of 3 files with weights is"), (2, "2 of 3 files with weights are")])
+def test_missing_files_are_counted_in_words_that_fit(lost: int, said: str, tmp_path: Path) -> None:
+    folder = write(small(3), tmp_path)
+    for name in (SECOND, SECOND.replace("00002-", "00003-"))[:lost]:
+        (folder / name).unlink()
+    [found] = [one for one in findings(of_folder(folder), "model-weights") if one.status is Status.FAIL]
+
+    assert found.title.en.startswith(f"{said} missing: ")
+
+
 def test_more_layers_than_the_configuration_says(tmp_path: Path) -> None:
     eight = {**SMALL, "num_hidden_layers": 8}
     folder = write(Folder(SMALL, decoder(eight)), tmp_path)

@@ -323,12 +323,12 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "process.ran": ("{time} in all", "共 {time}"),
     # Forget
     "forget.container": ("container {name} ({state})", "容器 {name}（{state}）"),
-    "forget.logs": ("{count} saved logs ({size})", "{count} 份保存的日志（{size}）"),
+    "forget.logs": ("saved logs: {count} ({size})", "{count} 份保存的日志（{size}）"),
     "forget.files": (
         "links to a model and corrected files: {folder}",
         "指向模型的链接和修正后的文件：{folder}",
     ),
-    "forget.journals": ("{count} journals of relaunches that have ended", "{count} 份已结束的重启记录"),
+    "forget.journals": ("journals of relaunches that have ended: {count}", "{count} 份已结束的重启记录"),
     "forget.head": (
         "To be removed of {name}; there is no way back to these launches then:",
         "将删除 {name} 的以下内容，此后无法恢复到这些启动：",

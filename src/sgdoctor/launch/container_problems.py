@@ -52,11 +52,12 @@ def given_gpus(launch: Launch) -> int | None:
 def _newline_arguments(launch: Launch) -> Iterator[Problem]:
     places = [index for index, word in enumerate(launch.command, 1) if word and not word.strip()]
     if places:
+        are = "are" if len(places) > 1 else "is a"
         yield Problem(
             "newline-argument",
             "fatal",
             Text(
-                f"{len(places)} of the command's words are bare line breaks",
+                f"{len(places)} of the command's words {are} bare line break{'s' if len(places) > 1 else ''}",
                 f"命令中有 {len(places)} 个参数只是换行符",
             ),
             Text(f"word {places[0]} of the command", f"命令的第 {places[0]} 个词"),

@@ -102,7 +102,7 @@ def _newline_arguments(part: CommandPart) -> Iterator[Problem]:
         "newline-argument",
         "fatal",
         Text(
-            f"backslashes at the ends of lines make {len(stray)} line breaks into arguments of the command",
+            f"backslashes at the ends of lines turn line breaks into arguments of the command ({len(stray)})",
             f"行尾的反斜杠使 {len(stray)} 个换行符成为命令的参数",
         ),
         # The word begins with the backslash itself.

@@ -41,7 +41,7 @@ def _memory(situation: Situation) -> Iterable[Finding]:
             yield Finding(
                 Status.WARN,
                 Text(
-                    f"GPU {card.number} has had {card.ecc_errors} uncorrected memory errors",
+                    f"GPU {card.number} has had uncorrected memory errors: {card.ecc_errors}",
                     f"GPU {card.number} 出现过 {card.ecc_errors} 次无法纠正的显存错误",
                 ),
                 detail=Text(

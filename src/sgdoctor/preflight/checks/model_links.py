@@ -39,7 +39,7 @@ class ModelLinks:
         yield Finding(
             Status.FAIL,
             Text(
-                f"{len(lost)} files are links to places that are not mounted",
+                f"links to places that are not mounted: {len(lost)} of the files",
                 f"{len(lost)} 个文件是链接，其目标没有挂载",
             ),
             f"{lost[0].name} -> {lost[0].target}",

@@ -7,7 +7,7 @@ from sgdoctor.engines.sglang.versions import version_key
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
 from sgdoctor.preflight.models.folder import ModelFolder
 from sgdoctor.preflight.models.shards import Index, missing_numbers
-from sgdoctor.texts import Text
+from sgdoctor.texts import Text, counted
 
 _NONE: Final = "SGL301"
 _MISSING: Final = "SGL306"
@@ -57,7 +57,8 @@ class ModelWeights:
 def _all_there(model: ModelFolder) -> Finding:
     size = model.weights_gib
     count = len(model.used_shards)
-    evidence = f"{count} files" if size is None else f"{count} files, {size:.2f} GiB"
+    files = counted(count, "file")
+    evidence = files if size is None else f"{files}, {size:.2f} GiB"
     return Finding(Status.PASS, Text("all weight files are there", "权重文件齐全"), evidence)
 
 
@@ -86,7 +87,8 @@ def _missing(situation: Situation, model: ModelFolder) -> Iterator[Finding]:
             yield Finding(
                 Status.FAIL,
                 Text(
-                    f"{len(tensors)} tensors of the index are in no file", f"索引中有 {len(tensors)} 个张量不在文件中"
+                    f"{counted(len(tensors), 'tensor')} of the index {'is' if len(tensors) == 1 else 'are'} in no file",
+                    f"索引中有 {len(tensors)} 个张量不在文件中",
                 ),
                 f"{tensors[0]} ({index.places[tensors[0]]})",
                 detail=_SILENT,
@@ -99,10 +101,11 @@ def _missing(situation: Situation, model: ModelFolder) -> Iterator[Finding]:
 
 def _lost(lost: tuple[str, ...], whole: int, evidence: str, *, by_engine: bool) -> Finding:
     names = ", ".join(lost[:_SHOWN]) + (" ..." if len(lost) > _SHOWN else "")
+    are = "is" if len(lost) == 1 else "are"
     return Finding(
         Status.FAIL,
         Text(
-            f"{len(lost)} of {whole} weight files are missing: {names}",
+            f"{len(lost)} of {counted(whole, 'file')} with weights {are} missing: {names}",
             f"{whole} 个权重文件缺少 {len(lost)} 个：{names}",
         ),
         evidence,

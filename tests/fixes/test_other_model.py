@@ -77,5 +77,11 @@ def test_other_flags_speak_against_it() -> None:
     assert judged(words, "/m/mine-8", context_length=65536, reasoning_parser="qwen3", mem_fraction_static=0.8) is None
 
 
+def test_one_flag_that_was_changed_since_does_not_make_another_model() -> None:
+    words = f"sglang serve --model-path /m/Qwen3-8B {FLAGS} --port 30001"
+
+    assert judged(words, "/m/mine-8", context_length=65536, reasoning_parser="qwen3", port=30002) is None
+
+
 def test_a_log_that_names_no_model() -> None:
     assert other_model(launch("sglang serve --model-path /m/a"), {}, schema("0.5.15")) is None

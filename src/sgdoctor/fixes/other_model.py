@@ -25,7 +25,6 @@ _VARIABLE: Final = frozenset("$`")
 _PLACES: Final = frozenset(
     {"model", "models", "checkpoint", "weights", "current", "latest", "snapshot", "main", "data"}
 )
-_ENOUGH: Final = 2
 
 
 class OtherModel(NamedTuple):
@@ -66,7 +65,7 @@ def other_model(launch: Launch, facts: Mapping[str, Any], flags: Schema) -> Othe
     if sizes and logged_sizes and not sizes & logged_sizes:
         return OtherModel(here, there, certain=True)
     equal, unequal = _compared(given, facts, flags)
-    if not unequal and equal >= _ENOUGH and _one_size(here, there):
+    if equal > unequal and _one_size(here, there):
         return None
     return OtherModel(here, there, certain=unequal >= equal and unequal > 0)
 

@@ -197,6 +197,16 @@ def test_what_a_named_card_hides_takes_one_line(form: str, here: Path, capsys: p
     assert 6 == sum(one["title"].startswith("not looked at: the card") for one in data["checks"])
 
 
+def test_the_line_that_mounts_a_script_can_be_copied(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "launch_of_a_long_name_that_takes_half_of_the_line.py"
+    compose = COMPOSE.format(flags=FLAGS).replace("python3 -m sglang.launch_server", f"python3 /{name}")
+    (here / "compose.yaml").write_text(compose, encoding="utf-8")
+    code = main(["preflight", "compose.yaml", "--gpu", "3090"])
+
+    assert 3 == code
+    assert f"edit services.sgl.volumes: - ./{name}:/{name}:ro" in capsys.readouterr().out
+
+
 def test_a_path_that_was_meant_otherwise_counts_for_every_card(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     launch = (
         command(model.parent, GOOD).replace("/m:/models/m:ro", ":/models:ro").replace("/models/m ", "/models/sub/m ")

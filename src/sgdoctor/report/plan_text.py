@@ -276,7 +276,7 @@ class _Sheet(Canvas):
             self.line(self.styled(self._text(why)), 4, Styled(f"{self.glyphs.dot} "))
             for left in group:
                 if left.change is not None:
-                    self.line(Styled(self._safe(change_text(left.change, self.lang)), style="bold cyan"), 8)
+                    self.whole(Styled(self._safe(change_text(left.change, self.lang)), style="bold cyan"), 8)
 
     def _alternatives(self, alternatives: Sequence[Step]) -> None:
         if not alternatives:

@@ -57,8 +57,7 @@ def write_new(path: Path, data: bytes) -> None:
     Raises:
         UserError: it exists, or cannot be written; nothing is left behind.
     """
-    if os.path.lexists(path):
-        raise _failed(path, FileExistsError(errno.EEXIST, ""))
+    check_new(path)
     temporary = _written(path, data, None)
     try:
         try:
@@ -71,6 +70,16 @@ def write_new(path: Path, data: bytes) -> None:
         raise _failed(path, error) from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_new(path: Path) -> None:
+    """Whether nothing has a name yet.
+
+    Raises:
+        UserError: something has.
+    """
+    if os.path.lexists(path):
+        raise _failed(path, FileExistsError(errno.EEXIST, ""))
 
 
 def replace_with_backup(found: Found, text: str, now: datetime) -> Path:

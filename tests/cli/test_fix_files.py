@@ -125,3 +125,21 @@ def test_a_corrected_copy_follows_its_model_unless_somebody_edited_it(tmp_path: 
 
     assert 8 == len(json.loads(followed)["layer_types"])
     assert (followed + b"\n", tells) == (copy.read_bytes(), about.read_bytes())
+
+
+def test_where_one_name_is_taken_nothing_is_replaced(tmp_path: Path) -> None:
+    copy, about, startup = (tmp_path / "patches" / name for name in ("config.json", "config.about.json", "x/site.py"))
+    write_files(corrected(4), tmp_path)
+    before = (copy.read_bytes(), about.read_bytes())
+    startup.parent.mkdir()
+    startup.write_bytes(b"# mine\n")
+    with pytest.raises(UserError, match=r"site\.py: exists already"):
+        write_files(plan(*corrected(8).files, WrittenFile("patches/x/site.py", b"# ours\n", WHY)), tmp_path)
+    taken = (copy.read_bytes(), about.read_bytes(), startup.read_bytes())
+    gone = WrittenFile("patches/y/config.json", b"{}", WHY, str(tmp_path / "no-model"))
+    with pytest.raises(UserError, match="no-model"):
+        write_files(plan(*corrected(8).files, gone), tmp_path)
+
+    assert (*before, b"# mine\n") == taken
+    assert before == (copy.read_bytes(), about.read_bytes())
+    assert not (tmp_path / "patches" / "y").exists()

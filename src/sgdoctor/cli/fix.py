@@ -83,7 +83,7 @@ def write_answer(target: "Target", answer: "Answer", name: str) -> tuple[str, ..
 
     from sgdoctor.cli.fix_files import remove_files, write_files
     from sgdoctor.errors import UserError
-    from sgdoctor.writing import replace_with_backup, write_new
+    from sgdoctor.writing import check_new, check_replaceable, replace_with_backup, write_new
 
     plan = answer.plan
     if plan.text is None:
@@ -102,11 +102,17 @@ def write_answer(target: "Target", answer: "Answer", name: str) -> tuple[str, ..
             f"{answer.target}：只有 compose 文件和脚本可以原地修改：--write 文件",
         )
     folder = (target.file.path if target.file is not None else Path(name)).parent
+    in_place = target.file if name == IN_PLACE else None
+    # Before the files that the launch needs, some of which take the place of older ones.
+    if in_place is not None:
+        check_replaceable(in_place)
+    else:
+        check_new(Path(name))
     written = write_files(plan, folder)
     try:
-        if name == IN_PLACE and target.file is not None:
-            backup = replace_with_backup(target.file, plan.text, datetime.now().astimezone())
-            return (*map(str, written), str(target.file.path), str(backup))
+        if in_place is not None:
+            backup = replace_with_backup(in_place, plan.text, datetime.now().astimezone())
+            return (*map(str, written), str(in_place.path), str(backup))
         write_new(Path(name), plan.text.encode())
     except UserError:
         remove_files(written)

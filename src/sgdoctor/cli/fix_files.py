@@ -1,7 +1,7 @@
 """The files that a plan needs beside the launch."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from sgdoctor.errors import UserError
 from sgdoctor.fixes.model import Plan, WrittenFile
 from sgdoctor.patches.copies import ABOUT_NAME, CONFIG_NAME, why_kept
 from sgdoctor.patches.sitecustomize import FILE_NAME, FileState, verify
-from sgdoctor.writing import write_like, write_new
+from sgdoctor.writing import check_new, write_like, write_new
 
 
 def write_files(plan: Plan, folder: Path) -> list[Path]:
@@ -26,25 +26,25 @@ def write_files(plan: Plan, folder: Path) -> list[Path]:
         UserError: one cannot be written, or its name is taken; nothing was written.
     """
     written: list[Path] = []
+    before: dict[Path, bytes] = {}
     try:
-        copies = _copies(plan.files, folder)
+        before = _replaced(plan.files, folder)
         for file in plan.files:
             path = folder / file.path
             written += _made_folders(path.parent)
-            if not path.is_file() or path.read_bytes() != file.content:
-                if path in copies or _does_more(file, path):
-                    write_like(path, file.content, path.stat())
-                else:
-                    write_new(path, file.content)
-                    written.append(path)
+            if path in before:
+                write_like(path, file.content, path.stat())
+            elif not _is_there(file, path):
+                write_new(path, file.content)
+                written.append(path)
             if file.among:
                 _link(Path(file.among), path, written)
     except OSError as error:
-        remove_files(written)
+        _undo(written, before)
         name, reason = error.filename or folder, error.strerror or str(error)
         raise UserError(f"{name}: {reason}", f"{name}：{reason}") from None
     except UserError:
-        remove_files(written)
+        _undo(written, before)
         raise
     return written
 
@@ -57,6 +57,37 @@ def remove_files(paths: Sequence[Path]) -> None:
                 path.rmdir()
             else:
                 path.unlink()
+
+
+def _undo(written: Sequence[Path], before: Mapping[Path, bytes]) -> None:
+    remove_files(written)
+    for path, content in before.items():
+        with suppress(OSError, UserError):
+            if path.read_bytes() != content:
+                write_like(path, content, path.stat())
+
+
+def _replaced(files: Sequence[WrittenFile], folder: Path) -> dict[Path, bytes]:
+    """What the files that are written anew hold now.
+
+    Raises:
+        UserError: one that is there must stay as it is.
+    """
+    copies = _copies(files, folder)
+    found: dict[Path, bytes] = {}
+    for file in files:
+        path = folder / file.path
+        if _is_there(file, path):
+            continue
+        if path in copies or _does_more(file, path):
+            found[path] = path.read_bytes()
+        else:
+            check_new(path)
+    return found
+
+
+def _is_there(file: WrittenFile, path: Path) -> bool:
+    return path.is_file() and path.read_bytes() == file.content
 
 
 def _made_folders(folder: Path) -> list[Path]:

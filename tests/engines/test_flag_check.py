@@ -518,6 +518,13 @@ def test_numbers_that_nobody_can_mean(flags: str, shown: str) -> None:
     assert problem.title.zh
 
 
+@pytest.mark.parametrize("version", ["0.5.5", "0.5.23"])
+@pytest.mark.parametrize("flag", ["--mem-fraction-static", "--swa-full-tokens-ratio"])
+@pytest.mark.parametrize("value", ["inf", "nan", "-1", "0", "1e12"])
+def test_a_share_that_is_none_is_told_once(version: str, flag: str, value: str) -> None:
+    assert 1 == len(_check(version, f"{flag} {value}"))
+
+
 def test_every_number_out_of_bounds_is_told() -> None:
     flags = "--tp 0 --port -2 --page-size 64 --cuda-graph-bs-decode 0 8 -3"
     found = [one for one in _check("0.5.15", flags) if one.id == "size-out-of-range"]

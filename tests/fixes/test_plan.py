@@ -164,6 +164,25 @@ def test_a_wish_that_the_engine_would_refuse() -> None:
         plan(LAUNCH, wishes=Wishes(changes=(Change("flag.set", "--dtype", "int16"),)))
 
 
+def test_a_wish_for_a_wrong_value_that_is_there_already() -> None:
+    with pytest.raises(UserError, match="int16 is no dtype"):
+        plan(words("--model-path /m --dtype int16"), wishes=Wishes(changes=(Change("flag.set", "--dtype", "int16"),)))
+
+
+def test_one_of_two_that_exclude_each_other_can_be_kept() -> None:
+    document = words("--model-path /m --disable-radix-cache --enable-hierarchical-cache")
+    made = plan(document, wishes=Wishes(changes=(NO_RADIX,)))
+
+    assert (NO_RADIX,) == made.steps[0].changes
+
+
+def test_wishes_that_need_each_other_count_together() -> None:
+    other = Change("flag.unset", "--enable-hierarchical-cache")
+    made = plan(words("--model-path /m --enable-hierarchical-cache"), wishes=Wishes(changes=(NO_RADIX, other)))
+
+    assert [(NO_RADIX,), (other,)] == [step.changes for step in made.steps[:2]]
+
+
 def test_a_mistake_that_was_there_before_does_not_stop_a_wish() -> None:
     made = plan(words("--model-path /m --dtype int16"), wishes=Wishes(changes=(Change("flag.set", "--port", "1"),)))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sgdoctor.engines.sglang.flags.schemas import schema
-from sgdoctor.fixes.plan import as_meant
+from sgdoctor.fixes.changed import as_meant
 from sgdoctor.launch.compose.document import open_compose
 from sgdoctor.launch.docker_run import read_shell
 from sgdoctor.launch.host_paths import started_in

@@ -19,11 +19,12 @@ from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.engines.sglang.logged_launch import logged_launch
 from sgdoctor.engines.sglang.versions import version_of_image
 from sgdoctor.errors import UserError
+from sgdoctor.fixes.changed import as_meant
 from sgdoctor.fixes.config_file import with_config
 from sgdoctor.fixes.flag_tables import assumed, flag_problems, likeliest, refuse_unread
 from sgdoctor.fixes.model import Answer, Basis
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches, patches_for
-from sgdoctor.fixes.plan import Knowledge, Wishes, as_meant, plan_for
+from sgdoctor.fixes.plan import Knowledge, Wishes, plan_for
 from sgdoctor.fixes.solving import Known, solver_for
 from sgdoctor.fixes.values import asked
 from sgdoctor.launch.change import Change

@@ -11,7 +11,7 @@ from sgdoctor.engines.sglang.flags.settings import place_of
 from sgdoctor.engines.sglang.flags.values import read_value
 from sgdoctor.engines.sglang.versions import version_key
 from sgdoctor.errors import UserError
-from sgdoctor.fixes.plan import as_meant
+from sgdoctor.fixes.changed import as_meant
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.flag_edits import NO_FLAGS, WordEdit, given_flags, with_edits
 from sgdoctor.launch.model import Document, Launch, Problem

@@ -5,14 +5,14 @@ cause, further diagnoses, what is wrong as written, what would come next. A step
 that the engine would not start with, is offered as an alternative.
 """
 
-import shlex
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final, NamedTuple
 
 from sgdoctor.diagnosis.model import Verdict
 from sgdoctor.errors import UserError
+from sgdoctor.fixes.changed import as_meant, changed
 from sgdoctor.fixes.memory.situation import OUT_OF_MEMORY
 from sgdoctor.fixes.memory.solution import Outcome, Solution
 from sgdoctor.fixes.memory_steps import ways_of
@@ -30,7 +30,6 @@ from sgdoctor.fixes.solving import Solver
 from sgdoctor.fixes.steps import MEMORY_FLAGS, Remedy, check_chosen, is_chosen, remedies_of, remedy_of
 from sgdoctor.launch.amended import subject
 from sgdoctor.launch.change import Change
-from sgdoctor.launch.flag_edits import flag_edits, with_edits
 from sgdoctor.launch.model import Document, EditState, FlagTable, Launch, Problem
 from sgdoctor.launch.render import unified_diff
 from sgdoctor.texts import Text
@@ -39,7 +38,6 @@ Check = Callable[[Launch], Sequence[Problem]]
 """What the engine would say about the flags of a launch."""
 
 _BAD: Final = frozenset({"fatal", "error"})
-_FIRST: Final = frozenset({"text.repair", "docker.command"})
 _SAFETY: Final = ("safe", "unsafe", "manual")
 _NOT_AS_MEANT: Final = Text("the new text would not have said exactly what is planned", "新的文本与计划不完全一致")
 
@@ -136,22 +134,34 @@ class _Maker:
         Raises:
             UserError: the engine would refuse it.
         """
-        for change in changes:
-            launch = changed(self.launch, (change,), self._known.flags)
-            problem = next(
-                (
-                    one
-                    for one in self._known.check(launch)
-                    if one.severity in _BAD and _complaint(one) not in self._wrong
-                ),
-                None,
+        changes = tuple(changes)
+        # All at once: a flag may need another one that is asked for behind it.
+        found = [one for one in self._known.check(changed(self.launch, changes, self._known.flags)) if _is_bad(one)]
+        new = (one for one in found if _complaint(one) not in self._wrong)
+        problem = next(chain(new, self._wrong_alone(changes, {one.id for one in found})), None)
+        if problem is not None:
+            more = problem.detail or NO_TEXT
+            raise UserError(
+                f"{problem.title.en}. {more.en}".rstrip(" ."), f"{problem.title.zh}。{more.zh}".rstrip("。")
             )
-            if problem is not None:
-                more = problem.detail or NO_TEXT
-                raise UserError(
-                    f"{problem.title.en}. {more.en}".rstrip(" ."), f"{problem.title.zh}。{more.zh}".rstrip("。")
-                )
+        for change in changes:
             self._accept(Step(f"asked-{change.name.lstrip('-')}", (change,), Basis.ASKED, NO_TEXT))
+
+    def _wrong_alone(self, changes: Sequence[Change], found: Collection[str]) -> Iterator[Problem]:
+        """What is wrong with flags that are asked for whatever else a launch says, such as a value they do not take.
+
+        The launch may say the same already: no complaint is new then.
+
+        Args:
+            changes: that are asked for.
+            found: ids of what is wrong with the launch that has them: what it puts right is not wrong.
+        """
+        known = self._known
+        bare = replace(self.launch, argv=self.launch.argv[: self.launch.flags_at], config="", config_words=0)
+        always = _complaints(known.check(bare))
+        for one in known.check(changed(bare, changes, known.flags)):
+            if _is_bad(one) and one.id in found and _complaint(one) not in always:
+                yield one
 
     def take(self, remedy: Remedy) -> None:
         """Takes the first way of a remedy that goes with what is there, and keeps the others."""
@@ -298,47 +308,6 @@ class _Maker:
         return tuple(change for change in step.changes if self._taken.get(subject(change, self._known.flags)) != change)
 
 
-def as_meant(document: Document, problems: Iterable[Problem], flags: FlagTable) -> Launch:
-    """What a launch says once its text is written as it was meant: typographic characters, a program that is missing.
-
-    Args:
-        document: as it is written.
-        problems: of the document.
-        flags: of the engine's version.
-    """
-    changes = first_changes(problems)
-    if not changes:
-        return document.launch
-    try:
-        return document.edited(changes, flags).launch
-    except UserError:
-        return document.launch
-
-
-def first_changes(problems: Iterable[Problem]) -> tuple[Change, ...]:
-    """The changes without which the words of a command cannot even be read."""
-    every = (change for problem in problems if problem.severity != "notice" for change in problem.changes)
-    return tuple(dict.fromkeys(change for change in every if change.kind in _FIRST))
-
-
-def changed(launch: Launch, changes: Sequence[Change], flags: FlagTable) -> Launch:
-    """The launch with the program, the flags and the variables of ``changes``; other kinds need the document."""
-    program = next((change.value for change in changes if change.kind == "docker.command"), None)
-    if program is not None and launch.argv:
-        words = tuple(shlex.split(program))
-        launch = replace(launch, argv=(*words, *launch.argv[launch.flags_at :]), flags_at=len(words))
-    argv = launch.argv
-    if argv:
-        argv = tuple(with_edits(argv, flag_edits(argv, launch.flags_at, changes, flags)))
-    env = dict(launch.env)
-    for change in changes:
-        if change.kind == "env.set":
-            env[change.name] = change.value
-        elif change.kind == "env.unset":
-            env.pop(change.name, None)
-    return replace(launch, argv=argv, command=argv if launch.command == launch.argv else launch.command, env=env)
-
-
 def _written(document: Document, maker: _Maker, known: Knowledge) -> Plan:
     """The plan, with the document rewritten."""
     steps = sorted(maker.steps, key=lambda step: list(Basis).index(step.basis))
@@ -392,8 +361,12 @@ def _diff(old: str, new: str, file: str) -> str:
     return unified_diff(old, new, file or "launch")
 
 
+def _is_bad(problem: Problem) -> bool:
+    return problem.severity in _BAD
+
+
 def _complaints(problems: Iterable[Problem]) -> frozenset[tuple[str, str]]:
-    return frozenset(_complaint(problem) for problem in problems if problem.severity in _BAD)
+    return frozenset(_complaint(problem) for problem in problems if _is_bad(problem))
 
 
 def _complaint(problem: Problem) -> tuple[str, str]:

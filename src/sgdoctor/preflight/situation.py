@@ -10,9 +10,9 @@ from sgdoctor.containers.client import Client
 from sgdoctor.containers.endpoint import Endpoint
 from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.errors import UserError
+from sgdoctor.fixes.changed import as_meant
 from sgdoctor.fixes.config_file import WithConfig, with_config
 from sgdoctor.fixes.flag_tables import likeliest
-from sgdoctor.fixes.plan import as_meant
 from sgdoctor.launch.docker_run import DockerRun
 from sgdoctor.launch.engine_command import EngineCommand
 from sgdoctor.launch.host_paths import source_of, started_in

@@ -63,7 +63,7 @@ _GROUPS: Final = (
     ),
     # What is too small for these, and what was meant, is said elsewhere.
     (Bounds(None, _CARDS), "base_gpu_id gpu_id_step"),
-    (Bounds(None, _MOST), "mem_fraction_static swa_full_tokens_ratio"),
+    (Bounds(0, _MOST, open=True), "mem_fraction_static swa_full_tokens_ratio"),
     (
         Bounds(0, _LAST_PORT),
         """

@@ -6,6 +6,7 @@ from typing import Final
 from sgdoctor.engines.sglang.flags.bounds import Bounds, beyond
 from sgdoctor.engines.sglang.flags.constraints import Constraint, Finding, both, needs, unset
 from sgdoctor.engines.sglang.flags.settings import Settings
+from sgdoctor.engines.sglang.versions import version_key
 from sgdoctor.launch.change import Change
 from sgdoctor.texts import Text
 
@@ -17,6 +18,9 @@ _LONGEST: Final = 24
 """Digits of a number that are shown."""
 _LEAST_PERCENT: Final = 10
 """From here on a static fraction above 1 was meant in percent."""
+_WINDOW_SHARE: Final = "0.5.9"
+_BY_NAME: Final = {"mem_fraction_static": "0", "swa_full_tokens_ratio": _WINDOW_SHARE}
+"""Fields with a constraint of their own, and since when: what is out of bounds there is told once."""
 
 
 def _nodes(settings: Settings) -> Finding | None:
@@ -226,7 +230,11 @@ def _fraction(settings: Settings) -> Finding | None:
 
 
 def _sizes(settings: Settings) -> Iterator[Finding]:
+    version = version_key(settings.schema.version)
     for field, option in settings.options_given():
+        since = _BY_NAME.get(field)
+        if since is not None and version >= version_key(since):
+            continue
         found = list(beyond(option, settings.value(field)))
         if not found:
             continue
@@ -350,7 +358,7 @@ REFUSED: Final = (
         "fraction-out-of-range", _fraction, "error", "srt/model_executor: pools are free memory x fraction - weights"
     ),
     Constraint("size-out-of-range", _sizes, "fatal", "srt/server_args.py: divides by them, allocates and binds them"),
-    Constraint("window-share", _window_share, "fatal", _ARGS, "0.5.9", rule=_REFUSED_BY_NAME),
+    Constraint("window-share", _window_share, "fatal", _ARGS, _WINDOW_SHARE, rule=_REFUSED_BY_NAME),
     Constraint("language-head-alone", _language_head, "fatal", _ARGS, "0.5.2", "0.5.21", _REFUSED_BY_NAME),
     Constraint("two-halves", _halves, "fatal", _ARGS, "0.5.9", rule=_REFUSED_BY_NAME),
     Constraint(

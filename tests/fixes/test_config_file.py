@@ -1,6 +1,9 @@
 """The file of ``--config``: read as the engine reads it, merged as it merges it, and said where it cannot be."""
 
+from collections.abc import Callable
+from os import mkfifo
 from pathlib import Path
+from socket import AF_UNIX, socket
 
 import pytest
 
@@ -10,6 +13,7 @@ from sgdoctor.fixes.config_file import ConfigFile, WithConfig, config_of, with_c
 from sgdoctor.fixes.flag_tables import flag_problems
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.docker_run import read_shell
+from sgdoctor.launch.engine_command import read_engine_command
 from sgdoctor.launch.model import Document, Launch
 
 FLAGS = schema("0.5.15")
@@ -122,6 +126,76 @@ def test_what_the_engine_refuses(text: str | None, flags: str, says: str, tmp_pa
 
     assert says in problem.title.en
     assert "--config" in problem.title.zh
+
+
+def _folder(path: Path) -> None:
+    path.mkdir()
+
+
+def _loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def _socket(path: Path) -> None:
+    with socket(AF_UNIX) as made:
+        made.bind(str(path))
+
+
+def _broken(path: Path) -> None:
+    path.symlink_to("/nowhere/at/all.yaml")
+
+
+@pytest.mark.parametrize("in_container", [True, False])
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (_folder, "is a folder, not a file"),
+        (_loop, "is a link that leads back to itself"),
+        (_socket, "is a device or a socket, not a file"),
+    ],
+)
+def test_what_is_no_file(made: Callable[[Path], None], says: str, in_container: bool, tmp_path: Path) -> None:
+    made(tmp_path / "a.yaml")
+    [problem] = _of(tmp_path, in_container).problems
+
+    assert f"a.yaml {says}" in problem.title.en
+    assert "fatal" == problem.severity
+
+
+@pytest.mark.parametrize("in_container", [True, False])
+def test_a_named_pipe_is_left_to_the_engine(in_container: bool, tmp_path: Path) -> None:
+    mkfifo(tmp_path / "a.yaml")
+    found = _of(tmp_path, in_container)
+
+    assert () == found.problems
+    assert found.note is not None
+    assert "it is a named pipe" in found.note.en
+
+
+@pytest.mark.parametrize("in_container", [True, False])
+def test_a_link_that_leads_nowhere_may_lead_somewhere_in_a_container(in_container: bool, tmp_path: Path) -> None:
+    _broken(tmp_path / "a.yaml")
+    found = _of(tmp_path, in_container)
+
+    assert found.note is not None
+    assert "is a link to what is not there" in found.note.en
+    assert (not in_container) == bool(found.problems)
+
+
+def test_a_link_that_leads_nowhere_is_found_by_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _loop(tmp_path / "a.yaml")
+    found = config_of(read_engine_command("python3 -m sglang.launch_server --config a.yaml").launch, FLAGS, tmp_path)
+
+    assert found is not None
+    assert found.problems
+
+
+def _of(folder: Path, in_container: bool) -> ConfigFile:
+    command = f"python3 -m sglang.launch_server --config {folder / 'a.yaml'}"
+    found = config_of(run(folder).launch if in_container else read_engine_command(command).launch, FLAGS, folder)
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(("text", "missing"), [("", True), ("tp-size: 2\n", True), ("model-path: /m\n", False)])

@@ -41,6 +41,22 @@ def test_names_of_nothing(text: str) -> None:
         named_cards(text)
 
 
+@pytest.mark.parametrize("sm", [10, 85, 99, 102, 130, 999])
+def test_a_generation_that_no_card_has(sm: int) -> None:
+    with pytest.raises(UserError) as caught:
+        named_cards(f"2x24GiB:sm{sm}")
+
+    assert f"there is no compute capability sm{sm}. There are: sm50, " in caught.value.message.en
+    assert "sm121. For a card that is newer give its memory alone: 24GiB" in caught.value.message.en
+
+
+@pytest.mark.parametrize("sm", [61, 103, 121])
+def test_a_generation_that_some_card_has(sm: int) -> None:
+    [card] = named_cards(f"24GiB:sm{sm}")
+
+    assert sm == card.sm
+
+
 def test_cards_of_the_driver() -> None:
     processes = (
         GpuProcess(1, "python3", 3000.0, "c" * 64, "vllm"),

@@ -4,10 +4,13 @@ SGLang has it since 0.5.3 (srt/server_args_config_parser.py): ``key: value`` bec
 values, and ``true`` a switch. argparse takes the last of equal flags, so that the command line wins.
 """
 
+import errno
 import json
+import stat
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from os.path import lexists
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -147,12 +150,19 @@ def config_of(launch: Launch, flags: FlagTable, beside: Path) -> ConfigFile | No
     if PurePosixPath(name).suffix.lower() not in _SUFFIXES and "$" not in name:
         return _refused(name, Text(f"{name} is no .yaml or .yml file", f"{name} 不是 .yaml 或 .yml 文件"))
     path = None if {"$", "`"} & set(name) else host_path(launch, name, beside)
-    if path is None or not path.is_file():
+    if path is None or not lexists(path):
         return _absent(launch, name, beside)
     try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            return _no_file(name, mode)
         with path.open("rb") as file:
             data = file.read(_LARGEST + 1)
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            return _refused(name, Text(f"{name} is a link that leads back to itself", f"{name} 是指向自身的链接"))
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            return _broken_link(launch, name, path)
         reason = error.strerror or type(error).__name__
         return ConfigFile(name, note=_unread(name, Text(f"it cannot be read: {reason}", f"无法读取：{reason}")))
     if len(data) > _LARGEST:
@@ -228,6 +238,24 @@ def _absent(launch: Launch, name: str, beside: Path) -> ConfigFile:
     if found is not None and found.root.exists():
         return _refused(name, Text(f"{found.here} is not there", f"{found.here} 不存在"))
     return ConfigFile(name, note=_unread(name, Text("it is not to be found on this machine", "在本机上找不到")))
+
+
+def _no_file(name: str, mode: int) -> ConfigFile:
+    """What is not a file; a pipe is not read, since what it gives once would be taken from the engine."""
+    if stat.S_ISDIR(mode):
+        return _refused(name, Text(f"{name} is a folder, not a file", f"{name} 是文件夹，不是文件"))
+    if stat.S_ISFIFO(mode):
+        return ConfigFile(name, note=_unread(name, Text("it is a named pipe", "它是命名管道")))
+    return _refused(name, Text(f"{name} is a device or a socket, not a file", f"{name} 是设备或套接字，不是文件"))
+
+
+def _broken_link(launch: Launch, name: str, path: Path) -> ConfigFile:
+    if launch.image is None:
+        why = Text(f"{name} is a link to what is not there", f"{name} 是链接，但它指向的文件不存在")
+        return _refused(name, why)
+    # The engine follows it inside of the container, where other files lie.
+    why = Text(f"{path} is a link to what is not there on this machine", f"{path} 是链接，它指向的文件在本机上不存在")
+    return ConfigFile(name, note=_unread(name, why))
 
 
 def _unread(name: str, why: Text) -> Text:

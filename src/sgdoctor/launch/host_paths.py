@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from os.path import lexists
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -73,11 +74,11 @@ def started_in(text: str, beside: Path) -> Path:
 def host_path(launch: Launch, inside: str, beside: Path) -> Path | None:
     """Where a path of the engine lies on this machine; None where that is not known.
 
-    Outside containers a path is itself; a relative one that does not exist is taken for something else, such as the
+    Outside containers a path is itself; a relative one that is not there is taken for something else, such as the
     name of a repository.
     """
     if launch.image is None:
         path = Path(inside).expanduser()
-        return path if path.is_absolute() or path.exists() else None
+        return path if path.is_absolute() or lexists(path) else None
     found = provided(launch, inside, beside) if PurePosixPath(inside).is_absolute() else None
     return None if found is None else found.here

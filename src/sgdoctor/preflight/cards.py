@@ -74,6 +74,14 @@ _MODELS: Final = {
     "b200": _Model("NVIDIA B200", 183359, 100),
 }
 """By the name that people use: lower case, without the maker, the series and blanks."""
+_GENERATIONS: Final = (
+    (50, 52, 53) + (60, 61, 62) + (70, 72, 75) + (80, 86, 87, 88, 89) + (90,) + (100, 101, 103, 110, 120, 121)
+)
+"""Compute capabilities, times ten, that CUDA 12 and 13 build for (``nvcc --list-gpu-arch``), Maxwell to Blackwell.
+
+No room for others: a slip of the keyboard is likelier than a card that no SGLang was built for, and the size alone
+does for such a card.
+"""
 _PREFIXES: Final = ("nvidia", "geforce", "quadro", "tesla", "rtx", "gtx")
 
 
@@ -154,5 +162,13 @@ def _named(one: str, whole: str) -> _Model:
     if idle_mib(mib) <= 0:
         raise UserError(f"--gpu {whole}: no card has so little memory", f"--gpu {whole}：没有显存这么小的显卡")
     sm = int(sized["sm"] or 0)
+    if sm and sm not in _GENERATIONS:
+        known = ", ".join(f"sm{one}" for one in _GENERATIONS)
+        size = f"{mib / 1024:g}GiB"
+        raise UserError(
+            f"--gpu {whole}: there is no compute capability sm{sm}. There are: {known}. "
+            f"For a card that is newer give its memory alone: {size}",
+            f"--gpu {whole}：没有计算能力 sm{sm}。现有：{known}。更新的显卡请只给出显存：{size}",
+        )
     kind = f" sm{sm}" if sm else ""
     return _Model(f"GPU of {mib / 1024:g} GiB{kind}", round(mib), sm)

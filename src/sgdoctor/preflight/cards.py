@@ -75,7 +75,8 @@ _MODELS: Final = {
 }
 """By the name that people use: lower case, without the maker, the series and blanks."""
 _GENERATIONS: Final = (
-    (50, 52, 53) + (60, 61, 62) + (70, 72, 75) + (80, 86, 87, 88, 89) + (90,) + (100, 101, 103, 110, 120, 121)
+    *(50, 52, 53, 60, 61, 62, 70, 72, 75),
+    *(80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121),
 )
 """Compute capabilities, times ten, that CUDA 12 and 13 build for (``nvcc --list-gpu-arch``), Maxwell to Blackwell.
 

@@ -447,6 +447,14 @@ def test_what_ends_well_and_never_served_is_said_to_have_ended(state: Path, opti
     assert "sgl does not run: it ended by itself with exit code 0, and never served." == run.last
 
 
+def test_what_somebody_else_told_to_end_is_said_to_have_been(state: Path) -> None:
+    with Run([], [sys.executable, "-c", "import os; os.kill(os.getpid(), 15)"]) as run:
+        code = run.ended()
+
+    assert 5 == code
+    assert "sgl does not run. It ended with exit code 143 (SIGTERM: asked to stop)." == run.last
+
+
 # ---------------------------------------------------------------- asking
 
 

@@ -42,6 +42,36 @@ def test_rules_that_are_worded_alike_are_named_and_not_taken_for_the_cause(witho
     assert "{" not in "".join(each.title.en for each in verdict.unknown.resembling)
 
 
+def test_an_exit_code_resembles_no_rule() -> None:
+    verdict = verdict_of(b"sgdoctor  | server exited with code 1\n", load_rule_base(user_dirs=()))
+
+    assert verdict.state is State.UNDETERMINED
+    assert verdict.unknown is not None
+    assert verdict.unknown.resembling == ()
+
+
+def test_a_start_that_was_told_to_stop_may_not_be_running_still() -> None:
+    log = (REAL / "article27-mfs-0.80.log").read_bytes()
+    begun = log[: log.index(b"Load weight begin")].rpartition(b"\n")[0]
+    cut, stopped = (
+        verdict_of(begun + end, load_rule_base(user_dirs=())) for end in (b"\n", b"\nsgl exited with code 143\n")
+    )
+
+    assert (cut.state, stopped.state) == (State.STARTING, State.STARTING)
+    assert cut.would_decide is not None
+    assert stopped.would_decide is None
+    assert "(SIGTERM: asked to stop)" in stopped.summary.en
+
+
+@pytest.mark.parametrize(("container", "advised"), [(None, False), ("", True), ("sgl", True)])
+def test_no_container_is_inspected_where_there_is_none(container: str | None, advised: bool) -> None:
+    base = load_rule_base(user_dirs=())
+    verdict = diagnose_bytes(b"sgdoctor  | sgl exited with code 137\n", "log", base, container=container)[-1]
+
+    assert ["SGL040"] == [one.rule.id for one in verdict.diagnoses]
+    assert advised == ("docker" in " ".join(fix.summary.en for fix in verdict.diagnoses[0].fixes))
+
+
 def test_a_complaint_that_no_healthy_start_has_is_shown_and_the_usual_lines_are_not(
     without: Callable[..., RuleBase],
 ) -> None:

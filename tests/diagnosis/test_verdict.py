@@ -141,6 +141,45 @@ def test_what_ends_with_0_and_shows_no_engine_is_not_called_a_failure() -> None:
     assert "the command that starts the server" in verdict.would_decide.en
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (129, "It ended with exit code 129 (SIGHUP: its terminal was closed)."),
+        (130, "It ended with exit code 130 (SIGINT: Ctrl-C)."),
+        (132, "It ended with exit code 132 (SIGILL: an instruction that this CPU does not have)."),
+        (143, "It ended with exit code 143 (SIGTERM: asked to stop)."),
+        (1, "It ended with exit code 1; no line says why."),
+    ],
+)
+def test_the_end_of_a_program_that_is_no_engine_in_words(code: int, said: str) -> None:
+    end = event(9, f"sgl exited with code {code}", kind=EventKind.EXIT)
+
+    verdict = judged([], reading(recognised=False, exit_code=(code, 9)), [event(1), end])
+
+    assert (verdict.state, verdict.summary.en) == (State.UNDETERMINED, said)
+
+
+@pytest.mark.parametrize("code", [129, 130, 143])
+def test_a_start_that_was_asked_to_stop_is_told_so(code: int) -> None:
+    end = event(9, f"sgl exited with code {code}", kind=EventKind.EXIT)
+    of = reading(phases=((PhaseName.WEIGHTS, 1),), exit_code=(code, 9))
+
+    verdict = judged([], of, [event(1), end])
+
+    assert verdict.summary.en.startswith(f"It ended in the middle of the start (weights) with exit code {code} (SIG")
+
+
+def test_a_signal_behind_an_error_says_how_it_ended_and_where_the_error_is() -> None:
+    end = event(9, "sgl exited with code 134", kind=EventKind.EXIT)
+    error = event(7, "ValueError: never seen", raised=["ValueError"])
+
+    verdict = judged([], reading(exit_code=(134, 9)), [event(1), error, end])
+
+    assert verdict.unexplained is not None
+    assert verdict.unexplained.line == 7
+    assert verdict.summary.en == "It failed, but no rule knows why; the first error is in line 7."
+
+
 def test_of_two_ends_the_bad_one_is_the_first_sign() -> None:
     ends = [event(number, f"exited with code {number - 8}", kind=EventKind.EXIT) for number in (8, 9)]
 

@@ -27,6 +27,7 @@ from sgdoctor.containers.spool import state_dir
 from sgdoctor.diagnosis.model import State, Verdict
 from sgdoctor.diagnosis.wording import ENDED_UNSEEN, duration
 from sgdoctor.errors import UserError
+from sgdoctor.exit_codes import ASKED_TO_STOP
 from sgdoctor.fixes.model import Answer, Step
 from sgdoctor.interrupts import on_ctrl_c
 from sgdoctor.launch.change import Change
@@ -235,7 +236,9 @@ class Runs:
         last = self._tries[-1]
         nobody = stop.end is End.REFUSED and stop.why is None
         unseen = last.verdict is not None and last.verdict.summary == ENDED_UNSEEN
-        key = "end.nobody" if nobody else "end.ended" if unseen else f"end.{stop.end.value}"
+        code = last.verdict.facts.get("exit_code") if last.verdict is not None else None
+        told = stop.end is End.UNDETERMINED and code is not None and code.value in ASKED_TO_STOP
+        key = "end.nobody" if nobody else "end.ended" if unseen else "end.told" if told else f"end.{stop.end.value}"
         said = self._words(key, why=sentence(stop.why or last.reason, self._lang))
         if self._arguments.heal:
             self._report(self._tries, stop, said)

@@ -192,7 +192,7 @@ class Server:
         kept = next((one for one in spooled(name=self.name) if one.path == running.feed.log), None)
         if kept is None:
             return otherwise
-        return diagnose_bytes(bytes_of(kept), self.name, self._base, redact=False)[-1]
+        return diagnose_bytes(bytes_of(kept), self.name, self._base, redact=False, container=None)[-1]
 
     def close(self, newest: Verdict | None = None) -> None:
         """Nothing is started any more, and what runs is ended.

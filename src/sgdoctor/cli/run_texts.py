@@ -203,6 +203,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "{name} does not run: it ended by itself with exit code 0, and never served.",
         "{name} 未在运行：它以退出码 0 自行退出，从未提供服务。",
     ),
+    "end.told": ("{name} does not run. {why}", "{name} 未在运行。{why}"),
     "end.unsafe": (
         "{name} does not run: what is left to try can make answers worse (--allow-unsafe). {why}",
         "{name} 未在运行：剩下的办法可能降低回答质量（--allow-unsafe）。{why}",

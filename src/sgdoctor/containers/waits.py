@@ -2,6 +2,7 @@
 
 from sgdoctor.containers.client import Look
 from sgdoctor.containers.records import Container
+from sgdoctor.exit_codes import exit_text
 from sgdoctor.texts import Text
 
 
@@ -54,9 +55,14 @@ def restarting(look: Look) -> Text:
 def stopped(look: Look) -> Text:
     """It has ended for good."""
     name, code = look.container.name, look.facts.exit_code
+    if code is None:
+        ended = Text(f"{name} has ended", f"{name} 已退出")
+    else:
+        said = exit_text(code)
+        ended = Text(f"{name} has ended with {said.en}", f"{name} 已退出：{said.zh}")
     return Text(
-        f"{name} has ended (exit code {code}). Waiting for the next start: docker start {name}",
-        f"{name} 已退出（退出码 {code}）。正在等待下一次启动：docker start {name}",
+        f"{ended.en}. Waiting for the next start: docker start {name}",
+        f"{ended.zh}。正在等待下一次启动：docker start {name}",
     )
 
 

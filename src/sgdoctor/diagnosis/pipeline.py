@@ -86,9 +86,9 @@ def diagnose_bytes(
     all_attempts: bool = False,
     live: LiveClock | None = None,
     redact: bool = True,
-    container: str = "",
+    container: str | None = "",
 ) -> list[Verdict]:
-    """As ``diagnose``, for the bytes of a log; ``container`` is the name of the one that wrote it."""
+    """As ``diagnose``, for the bytes of a log; ``container`` is the name of the one that wrote it, None for none."""
     if len(data) <= WHOLE_BELOW:
         lines = list(read_lines(data, 0, len(data)))
         ready: list[bool] = []
@@ -124,16 +124,20 @@ def diagnose_bytes(
     return verdicts or [judge_attempt([], place, base, quotes, live, ended=live is None, redact=redact).verdict]
 
 
-def reading_of(events: Sequence[Event], *, unready: int = 0, followed: bool = False, container: str = "") -> Reading:
+def reading_of(
+    events: Sequence[Event], *, unready: int = 0, followed: bool = False, container: str | None = ""
+) -> Reading:
     """What a start says, with what follows from its clock and from the starts before it.
 
     Args:
         events: of the start, in log order; may have gaps.
         unready: starts directly before it that never became ready.
         followed: whether a clock of its own runs beside the log, which then says how long it is silent.
-        container: name of the container that wrote it; empty where that is not known.
+        container: name of the container that wrote it; empty where that is not known, None where there is none.
     """
     reading = SGLANG.read(events)
+    if container is None and events:
+        reading = _with_facts(reading, Fact("no_container", value=True, line=events[0].first, derived=True))
     if unready and events:
         first = events[0].first
         reading = _with_facts(reading, Fact("starts_without_ready", unready, first, derived=True))

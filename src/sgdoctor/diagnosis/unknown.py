@@ -52,7 +52,8 @@ def investigate(
     return Unknown(
         phase=course.reading.phase_at(failure.line.number),
         unusual=tuple(_unusual(failure, course, quotes, explained)),
-        resembling=tuple(_resembling(failure.text, base)),
+        # How a process ended is told by a number, and the rules know the numbers that name a cause.
+        resembling=() if failure.kind is EventKind.EXIT else tuple(_resembling(failure.text, base)),
     )
 
 

@@ -8,9 +8,11 @@ from sgdoctor.diagnosis.course import Course, seconds_between
 from sgdoctor.diagnosis.evidence import Quotes
 from sgdoctor.diagnosis.explain import Explanation, Finding
 from sgdoctor.diagnosis.fixes import fill_text, fixes_for, names_of, upgrade_for
+from sgdoctor.diagnosis.mildness import is_warning
 from sgdoctor.diagnosis.model import Consequence, Diagnosis, Notice, State, Verdict
 from sgdoctor.diagnosis.silence import patience
 from sgdoctor.engines.base import Fact
+from sgdoctor.exit_codes import ASKED_TO_STOP
 from sgdoctor.logs.event import Event, EventKind
 from sgdoctor.patterns import lazy_pattern
 from sgdoctor.redaction import Redactor, redactor_of
@@ -21,8 +23,6 @@ _MAX_EVIDENCE: Final = 5
 _MAX_CONSEQUENCES: Final = 20
 # How a stop looks from inside; by itself it is no failure.
 _STOPPED: Final = frozenset({"KeyboardInterrupt", "SystemExit", "CancelledError", "GeneratorExit"})
-# A process that was told to stop: SIGINT and SIGTERM, as shells count them.
-_STOP_CODES: Final = frozenset({130, 143})
 _ZERO: Final = lazy_pattern(r"(?i)(?:code:? ?|exited \()0\b")
 # An exception that still has this much of the engine's own output behind it did not end the start.
 _GOES_ON_SECONDS: Final = 5.0
@@ -58,7 +58,7 @@ class Place(NamedTuple):
         first_line: number of its first line.
         last_line: number of its last line.
         unready: how many starts directly before it never became ready.
-        container: name of the container whose log it is; empty where that is not known.
+        container: name of the container whose log it is; empty where that is not known, None where there is none.
     """
 
     attempt: int
@@ -66,7 +66,7 @@ class Place(NamedTuple):
     first_line: int
     last_line: int
     unready: int = 0
-    container: str = ""
+    container: str | None = ""
 
 
 def judge(
@@ -182,7 +182,7 @@ def _died(explanation: Explanation, course: Course, unknown: Event | None) -> bo
             return False
         # SGLang as PID 1 of its container ends a failed start with exit code 0 (0.5.15), so before it was ready
         # even 0 is a bad end.
-        return code.value not in _STOP_CODES and (code.value != 0 or not course.serving)
+        return code.value not in ASKED_TO_STOP and (code.value != 0 or not course.serving)
     return bool(course.exits) and not course.serving
 
 
@@ -199,7 +199,7 @@ def _unknown_exception(explanation: Explanation, course: Course) -> Event | None
             continue
         if event.raised and event.raised[0].type.rpartition(".")[2] in _STOPPED:
             continue
-        if course.after_shutdown(event) or course.went_on(event) or _goes_on(event, course):
+        if is_warning(event) or course.after_shutdown(event) or course.went_on(event) or _goes_on(event, course):
             continue
         return event
     return None
@@ -222,6 +222,15 @@ def _first_sign(explanation: Explanation, course: Course) -> Event | None:
     # Of several programs in one log the one that ended well is not what went wrong.
     signs = signs or [event for event in course.exits if _ZERO.search(event.text) is None] or list(course.exits)
     return min(signs, key=lambda event: event.line.number, default=None)
+
+
+def _exit_code(course: Course) -> int | None:
+    """The code that the start ended with by the last line about an end; None if no line tells one, or it went on."""
+    code = course.reading.facts.get("exit_code")
+    if code is None or not isinstance(code.value, int) or code.value <= 0:
+        return None
+    told = next((event for event in course.exits if event.first <= code.line <= event.last), None)
+    return None if told is None or course.went_on(told) else code.value
 
 
 def _ended_unseen(explanation: Explanation, course: Course, unknown: Event | None) -> bool:
@@ -297,10 +306,13 @@ def _version(facts: Mapping[str, Fact]) -> str:
 
 def _would_decide(verdict: Verdict, course: Course, *, ended: bool) -> Text | None:
     """What would tell what this log does not."""
+    code = _exit_code(course)
     if verdict.state is State.STARTING and ended:
-        return wording.after_the_end(_patience(course))
+        return wording.after_the_end(_patience(course)) if code is None else None
     if verdict.state is not State.UNDETERMINED or not course.events:
         return None
+    if code is not None and not course.engine_seen and not verdict.diagnoses:
+        return wording.WHICH_COMMAND
     # The engine prints its arguments when a start begins, so that this one is seen from there on.
     whole = any(name.startswith("args.") for name in verdict.facts)
     if whole and verdict.unexplained is not None:
@@ -347,9 +359,16 @@ def _summary(verdict: Verdict, explanation: Explanation, course: Course, *, died
         case State.STALLED:
             return wording.stalled(phase, _silent_seconds(course), _patience(course))
         case State.STARTING:
+            code = _exit_code(course)
+            if code is not None:
+                return wording.ended_with(code, phase)
             return wording.ends_while_starting(phase) if ended else wording.starting(phase)
         case State.UNDETERMINED:
             if not course.events:
                 return wording.EMPTY
             possible = first if first is not None and first.severity is Severity.FATAL else None
+            code = _exit_code(course)
+            silent = line is None or any(event.line.number == line for event in course.exits)
+            if code is not None and possible is None and silent:
+                return wording.ended_with(code)
             return wording.undetermined(possible, line, failed=died, recognised=course.engine_seen)

@@ -5,6 +5,7 @@ from typing import Final
 
 from sgdoctor.diagnosis.model import Diagnosis, State, Verdict
 from sgdoctor.engines.base import PhaseName
+from sgdoctor.exit_codes import exit_text, is_signal
 from sgdoctor.messages import MESSAGES
 from sgdoctor.texts import Text
 
@@ -162,6 +163,24 @@ def ends_while_starting(phase: PhaseName | None) -> Text:
     return Text(
         f"The log ends in the middle of the start ({label.en}), without an error.",
         f"日志在启动途中结束（{label.zh}），没有错误。",
+    )
+
+
+def ended_with(code: int, phase: PhaseName | None = None) -> Text:
+    """Nothing but its exit code says why it ended.
+
+    Args:
+        code: as a shell has it.
+        phase: which it ended in; None where that is not known.
+    """
+    said = exit_text(code)
+    if phase is None:
+        why = ("", "") if is_signal(code) else ("; no line says why", "，没有任何一行说明原因")
+        return Text(f"It ended with {said.en}{why[0]}.", f"它已退出：{said.zh}{why[1]}。")
+    label = phase_label(phase)
+    return Text(
+        f"It ended in the middle of the start ({label.en}) with {said.en}.",
+        f"它在启动途中退出（{label.zh}）：{said.zh}。",
     )
 
 

@@ -26,6 +26,7 @@ NAMES: Final[Mapping[str, Text]] = {
         ("chunk_half", "half the present size", "当前大小的一半"),
         ("container", "container", "容器名"),
         ("container_name", "container", "容器名"),
+        ("no_container", "process without a container", "不在容器中的进程"),
         ("context_len", "context length", "上下文长度"),
         ("dtype", "dtype", "dtype"),
         ("field", "field", "字段名"),

@@ -23,7 +23,7 @@ FACTS: Final = frozenset(
     args_error.renamed_value args_error.other_engine args_error.plain
     state_fraction_min kv_fraction_min state_slots_needed fraction fraction_floor fraction_lower chunk_half
     solver.fraction solver.high
-    launch_seconds idle_seconds silent_seconds starts_without_ready container_name lines
+    launch_seconds idle_seconds silent_seconds starts_without_ready container_name no_container lines
     """.split()  # noqa: SIM905 - a table of words
 )
 

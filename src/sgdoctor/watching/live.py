@@ -35,8 +35,8 @@ class Live:
     def __init__(self, base: RuleBase, store: LineStore, *, redact: bool = True) -> None:
         self._base = base
         self._redact = redact
-        self.container = ""
-        """Name of the container that writes the log; empty where that is not known."""
+        self.container: str | None = ""
+        """Name of the container that writes the log; empty where that is not known, None where there is none."""
         self._store = store
         self._finder = Finder(base)
         self._intake = Intake(self._finder, store)

@@ -263,7 +263,8 @@ class Session:
         full = not self._dirty or self._link is not Link.FOLLOWING
         number = self._live.number
         subject = self._feed.subject
-        self._live.container = subject.name if subject.kind == "container" and subject.id else ""
+        named = subject.name if subject.kind == "container" and subject.id else ""
+        self._live.container = None if subject.kind == "process" else named
         self._verdict = self._live.judge(
             tail=self._tail, clock=self._clock(began), full=full, ended=self._link is Link.ENDED
         )

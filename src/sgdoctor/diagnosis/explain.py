@@ -1,9 +1,11 @@
 """From hits to causes: which hit is the root, which ones only follow from it, which ones are harmless."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from sgdoctor.diagnosis.course import Course, precedes, seconds_between
+from sgdoctor.diagnosis.mildness import goes_on, is_warning, leaves_no_gpu
 from sgdoctor.logs.event import EventKind
 from sgdoctor.rules.model import Confidence, Hit, Role, Rule, Severity
 
@@ -76,6 +78,13 @@ class _Node:
     @property
     def serious(self) -> bool:
         return self.severity in _SERIOUS
+
+    @cached_property
+    def only_warned(self) -> bool:
+        """Whether it is a failure by its rule, and nothing but warnings tell of it here."""
+        return self.rule.severity in _SERIOUS and all(
+            _is_mild(hit) and not leaves_no_gpu(hit.event) for hit in self.hits
+        )
 
     @property
     def consequence(self) -> bool:
@@ -257,11 +266,14 @@ def _by_rule(hits: Iterable[Hit]) -> list[list[Hit]]:
 def _weighed(hits: list[Hit], course: Course) -> _Node | None:
     """The hits of one rule as a node, its severity corrected by what happened afterwards; None if it says nothing."""
     rule = hits[0].rule
+    if rule.severity in _SERIOUS and all(_is_mild(hit) for hit in hits):
+        return _mild(rule, hits, course) if rule.role is Role.CAUSE else None
     if rule.severity is not Severity.FATAL and rule.role is Role.CAUSE:
         return _Node(rule, hits, rule.severity)
     deadly = [hit for hit in hits if not _outlived(hit, course)]
     if deadly:
-        return _Node(rule, deadly, rule.severity)
+        # What a warning said before is no proof: the line of the failure stands first.
+        return _Node(rule, sorted(deadly, key=_is_mild), rule.severity)
     if rule.role is Role.CONSEQUENCE:
         return None
     if any(course.served_on(hit.event) and not course.survived(hit.event) for hit in hits):
@@ -269,6 +281,21 @@ def _weighed(hits: list[Hit], course: Course) -> _Node | None:
     if late := [hit for hit in hits if course.almost_ready(hit.event)]:
         return _Node(rule, late, Severity.DEGRADED, Confidence.POSSIBLE)
     return _Node(rule, hits, Severity.NOTICE)
+
+
+def _is_mild(hit: Hit) -> bool:
+    """Whether the writer of the line went on; of a rule over facts the line is only where the fact stood."""
+    return bool(hit.weight) and (is_warning(hit.event) or goes_on(hit.event))
+
+
+def _mild(rule: Rule, hits: list[Hit], course: Course) -> _Node:
+    """A failure that nothing but warnings tell of: what may have led to one, never what certainly did."""
+    if rule.severity is Severity.ERROR:
+        return _Node(rule, hits, Severity.DEGRADED, Confidence.POSSIBLE)
+    if course.serving or any(goes_on(hit.event) or _outlived(hit, course) for hit in hits):
+        return _Node(rule, hits, Severity.NOTICE)
+    sure = any(leaves_no_gpu(hit.event) for hit in hits)
+    return _Node(rule, hits, Severity.FATAL, rule.confidence if sure else Confidence.POSSIBLE)
 
 
 def _outlived(hit: Hit, course: Course) -> bool:
@@ -287,6 +314,8 @@ def _link(nodes: Sequence[_Node]) -> None:
         if cause.rule.severity is Severity.FATAL and cause.severity is Severity.NOTICE:
             continue  # the server got over it, so it explains nothing
         for result in nodes:
+            if cause.only_warned and not result.only_warned:
+                continue  # what a program only warned of did not end it
             if result is not cause and _explains(cause.rule, result.rule):
                 cause.adopt(result)
 

@@ -257,4 +257,5 @@ def _line(number: int, offset: int, stripped: prefixes.Stripped) -> Line:
         stripped.stream,
         stripped.engine,
         progress,
+        stripped.level,
     )

@@ -18,6 +18,7 @@ class Line(NamedTuple):
         stream: ``stdout``, ``stderr`` or empty when the log does not say.
         engine: whether the engine's own ``[time rank] `` bracket stood before the text.
         progress: the percentages of a progress bar that this line redrew, in order; empty for other lines.
+        level: what a logger's prefix called it (``WARNING``); empty where none did. The engine's bracket names none.
     """
 
     number: int
@@ -29,6 +30,7 @@ class Line(NamedTuple):
     stream: str = ""
     engine: bool = False
     progress: tuple[int, ...] = ()
+    level: str = ""
 
     @property
     def indent(self) -> int:

@@ -35,11 +35,12 @@ _JOURNAL = lazy_pattern(
     r"(?P<host>\S{1,64}) (?P<unit>[\w.@/-]{1,64})\[\d+\]:(?: |$)"
 )
 _LOGGER = lazy_pattern(
-    rf"(?P<time>\d{{4}}-\d\d-\d\d[ T]{_CLOCK}(?:{_ZONE})?) - (?:[\w.]+ - )?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) - "
+    rf"(?P<time>\d{{4}}-\d\d-\d\d[ T]{_CLOCK}(?:{_ZONE})?) - (?:[\w.]+ - )?"
+    r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) - "
 )
 # vLLM: "LEVEL MM-DD HH:MM:SS [file.py:12] " (older: "file.py:12] "). It names no year, so it gives no time.
 _VLLM = lazy_pattern(
-    r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? "
+    r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? "
     r"(?:\[[^\]\s]{1,200}:\d+\]|[\w./-]{1,200}:\d+\])(?: |$)"
 )
 # Compose pads the name of the service and puts two blanks or more in front of the bar.
@@ -64,6 +65,7 @@ class Stripped:
         stream: ``stdout``, ``stderr`` or empty.
         engine: whether the engine's bracket was among them.
         partial: the runtime cut the line here; the next line of the same writer goes on with it.
+        level: that a logger named.
     """
 
     text: str
@@ -73,6 +75,7 @@ class Stripped:
     stream: str = ""
     engine: bool = False
     partial: bool = False
+    level: str = ""
 
 
 @lru_cache(maxsize=64)
@@ -123,6 +126,7 @@ def _strip_one(result: Stripped) -> bool:
         result.text = text[found.end() :]
         return True
     if text.startswith(_LEVELS) and (found := _VLLM.match(text)):
+        result.level = found["level"]
         result.text = text[found.end() :]
         return True
     return _named(result, _COMPOSE)
@@ -144,6 +148,7 @@ def _dated(result: Stripped) -> bool:
     text = result.text
     if found := _LOGGER.match(text):
         result.time = clock(found["time"]) or result.time
+        result.level = found["level"]
         result.text = text[found.end() :]
         return True
     found = _RUNTIME.match(text)

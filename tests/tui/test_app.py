@@ -452,6 +452,16 @@ async def test_harmless_lines_are_folded_and_listed() -> None:
     assert folded == again
 
 
+async def test_harmless_lines_are_in_sight_where_the_cards_fill_the_pane() -> None:
+    async with desk(FAILED, snapshot_of(FAILED), size=(80, 24)) as one:
+        folded = one.screen
+        await one.press("b")
+        await one.settled(lambda: "Normal, not an error" in one.screen)
+        await one.press("b")
+
+    assert "look alarming and are not (b)." not in folded
+
+
 async def test_starts_are_chosen_from_a_list_and_step_by_step() -> None:
     async with desk(FAILED, snapshot_of(FAILED, attempts=3)) as one:
         await one.press("a")

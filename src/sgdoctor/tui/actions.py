@@ -143,6 +143,8 @@ class Actions(App[int]):
     def action_benign(self) -> None:
         """List the notices, or fold them."""
         self.draw(replace(self.view, benign=not self.view.benign))
+        if self.view.benign:
+            self.main.diagnosis.show_notices()
 
     def action_attempts(self) -> None:
         """Choose one of the starts."""

@@ -91,6 +91,10 @@ class DiagnosisPane(Pane):
                 self.scroll_to_widget(card, animate=False)
         return True
 
+    def show_notices(self) -> None:
+        """Bring the notices into sight, once they have the height of what they list."""
+        self.call_after_refresh(self.scroll_to_widget, self.query_one(Notices), animate=False, top=True)
+
     def _mark(self) -> None:
         """The selected card is marked where there are several."""
         for card in self.query(Card):

@@ -171,6 +171,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "无法安全地修改这份文本：{why}。请手动输入：",
     ),
     "fix.note": ("Note: {text}", "说明：{text}"),
+    "fix.by_hand": ("What to do by hand", "需要手动完成的"),
     "fix.left": ("What cannot be done here", "需要手动完成的"),
     "fix.alternatives": ("Other ways", "其他办法"),
     "fix.written": ("Written: {name}", "已写入：{name}"),
@@ -182,6 +183,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "fix.closing.warned": ("nothing to change; warnings: {count}.", "无需改动；警告：{count} 条。"),
     "fix.closing.by_hand": (
+        "to be done by hand: {count}; nothing can be changed here.",
+        "需要手动完成：{count} 项；这里没有可改的。",
+    ),
+    "fix.closing.impossible": (
         "nothing can be changed here; see what is to be done by hand.",
         "这里没有可改的；请看需要手动完成的部分。",
     ),

@@ -73,6 +73,7 @@ MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "report.consequences": ("Only consequences: {list}", "只是后果：{list}"),
     "report.consequence": ("{title} (line {line})", "{title}（第 {line} 行）"),
     "report.and_more": ("and {count} more", "以及另外 {count} 个"),
+    "report.more_alike": ("and {count:,} more of the same kind", "以及另外 {count:,} 个同类项"),
     "report.not_this": ("Not to be confused with", "不要混淆"),
     "report.references": ("More", "更多"),
     "report.count": ("{count} times", "{count} 次"),

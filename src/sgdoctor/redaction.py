@@ -24,7 +24,9 @@ _VALUE: Final = (
     r"""(?:[A-Za-z_]\w{0,30}\((?=['"]))?"""
     r"""(?P<value>"[^"\n]{1,4096}"|'[^'\n]{1,4096}'|\[[^\]\n]{1,4096}\]|[^\s'",;)\]}\[][^\s'",;)\]}]{0,4095})"""
 )
-_EMPTY_VALUES: Final = frozenset({"none", "null", "true", "false", "''", '""', "nil", "unset", HIDDEN})
+_EMPTY_VALUES: Final = frozenset({"none", "null", "true", "false", "''", '""', "nil", "unset", "your_token", HIDDEN})
+# What a text leaves to be filled in, and what stands behind it in a language that writes no blanks.
+_LEFT_OUT: Final = lazy_pattern(r"(?:\.\.\.|…)(?:$|[^\x21-\x7e]|[`'\"])")
 
 
 class _Secret(NamedTuple):
@@ -45,6 +47,8 @@ def _hide(match: re.Match[str]) -> str:
     value = match["value"]
     bare = value.strip("'\"")
     if value.lower() in _EMPTY_VALUES or bare.lower() in _EMPTY_VALUES or HIDDEN in value or bare.startswith("--"):
+        return match[0]
+    if _LEFT_OUT.match(bare):
         return match[0]
     quote = value[0] if value[0] in "'\"" else ""
     return f"{match['before']}{quote}{HIDDEN}{quote}"

@@ -7,17 +7,23 @@ from dataclasses import replace
 
 import pytest
 
+from sgdoctor.diagnosis.fixes import fixes_for
+from sgdoctor.engines.sglang.flags.schemas import schema
 from sgdoctor.engines.sglang.memory.prediction import Failure, Prediction
+from sgdoctor.fixes.flag_tables import flag_problems
 from sgdoctor.fixes.model import Answer
 from sgdoctor.fixes.plan import Knowledge, Wishes, plan_for
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.docker_run import read_shell
+from sgdoctor.messages import say
 from sgdoctor.redaction import HIDDEN
 from sgdoctor.report.canvas import console_for
 from sgdoctor.report.plan_json import as_plan_data
 from sgdoctor.report.plan_text import closing_line, print_plan
+from sgdoctor.rules.base import load_rule_base
 from tests.fixes.samples import flags_of, verdict_of
 
+FLAGS = schema("0.5.15")
 KEY, TOKEN, WISH = "plain-word-key", "another-plain-word", "third-plain-word"
 COMMAND = f"docker run -e HF_TOKEN={TOKEN} sglang python3 -m sglang.launch_server --model-path /m --api-key {KEY}\n"
 
@@ -74,6 +80,52 @@ def test_escapes_from_a_log_do_not_reach_the_terminal() -> None:
     shown = replace(answer(), target="\x1b[2Jrun.sh\u202e", log="\x1b]0;x\x07.log")
 
     assert not any(character in printed(shown) for character in "\x1b\x07\u202e")
+
+
+def test_thousands_of_mistakes_are_counted_and_hide_no_other() -> None:
+    command = " ".join(["python3 -m sglang.launch_server", *(f"--no-such-{n} 1" for n in range(3000)), "--dtype int3"])
+    document = read_shell(command, "run.sh")
+    problems = flag_problems(document.launch, FLAGS, {})
+    plan = plan_for(document, Knowledge(FLAGS, lambda launch: flag_problems(launch, FLAGS, {}), problems=problems))
+    shown = Answer("run.sh", document, plan, FLAGS, problems=tuple(problems))
+    text, data = printed(shown), as_plan_data(shown, "en")
+
+    assert text.count("There is no flag `--no-such-") == 24
+    assert text.count("and 2,988 more of the same kind") == 2
+    assert "`int3` is not a choice of `--dtype`" in text
+    assert "`--model-path` is missing" in text
+    assert (len(data["problems"]), len(data["plan"]["steps"])) == (len(problems), len(plan.steps))
+    assert len(problems) == 3002
+    assert "以及另外 2,988 个同类项" in printed(shown, "zh")
+
+
+_BASE = load_rule_base(user_dirs=())
+_BY_HAND = [
+    rule
+    for rule in map(_BASE.rule_at, range(len(_BASE.entries)))
+    if rule.fixes and all(fix.safety == "manual" for fix in rule.fixes) and rule.severity.is_diagnosis
+]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_what_can_only_be_done_by_hand_comes_first(lang: str) -> None:
+    document = read_shell("python3 -m sglang.launch_server --model-path /m", "run.sh")
+    verdict = verdict_of("oom-weights")
+    first = verdict.diagnoses[0]
+    heading = {"en": "What to do by hand", "zh": "需要手动完成的"}[lang]
+    heading_of_launch = re.sub(r"[\s·]", "", "run.sh" + say(lang, "fix.origin.command"))
+
+    assert len(_BY_HAND) > 100
+    for rule in _BY_HAND:
+        diagnosis = first._replace(rule=rule, title=rule.title, fixes=fixes_for(rule, {"no_container": None}))
+        if not diagnosis.fixes:
+            continue
+        plan = plan_for(document, Knowledge(flags_of(), lambda _: (), verdict._replace(diagnoses=(diagnosis,))))
+        text = printed(Answer("run.sh", document, plan, flags_of()), lang)
+        before, _, behind = re.sub(r"[\s`·]", "", text).partition(re.sub(r"\s", "", heading))
+
+        assert (plan.steps, before) == ((), heading_of_launch), rule.id
+        assert behind.startswith(re.sub(r"[\s`·]", "", diagnosis.fixes[0].summary.in_language(lang))), rule.id
 
 
 def test_where_nothing_changes_there_is_no_memory_afterwards() -> None:

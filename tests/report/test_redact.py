@@ -24,6 +24,7 @@ SECRET = "Zx81Kq92Lm73Np64Rs55"
         f"x-api-key: {SECRET}",
         f"HF_TOKEN={SECRET}",
         f"HUGGING_FACE_HUB_TOKEN={SECRET}",
+        f"HF_TOKEN=...{SECRET}",
         f'export OPENAI_API_KEY="{SECRET}"',
         f"server_args=ServerArgs(model_path='/m', api_key='{SECRET}', tp_size=1)",
         f'{{"api_key": "{SECRET}"}}',
@@ -77,6 +78,7 @@ def test_keys_of_aws_are_hidden() -> None:
         "task-force sk-short hf_short risk-free",
         "api_key=[], token=<|im_end|>, token: 4711, stop_token: eos, npm_config_cache, pypi-server",
         'GET /generate?stream=true&tokens=200 HTTP/1.1" 200 OK, curl -u',
+        "`-e HF_TOKEN=...` (or ...), `-e HF_TOKEN=...`（或在宿主机 `hf auth login`）, HF_TOKEN=YOUR_TOKEN",
     ],
 )
 def test_everyday_text_stays(text: str) -> None:

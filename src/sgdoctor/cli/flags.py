@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -305,10 +306,12 @@ def _print_problems(
     from sgdoctor.messages import say
     from sgdoctor.report.canvas import Canvas, console_for
     from sgdoctor.report.safe import printable
+    from sgdoctor.report.shortening import first_of_each
     from sgdoctor.report.wording import change_text
 
     canvas = Canvas(console_for(sys.stdout), lang)
-    for problem in problems:
+    shown, rest = first_of_each(problems, attrgetter("id"))
+    for problem in shown:
         severity = Styled(f"{say(lang, f'severity.{problem.severity}')}  ", style=_STYLES.get(problem.severity, "dim"))
         where = words(lang, "at", place=problem.where.in_language(lang)) if problem.where else ""
         canvas.line(canvas.styled(printable(where + hide(problem.title.in_language(lang)))), 0, severity)
@@ -317,6 +320,8 @@ def _print_problems(
             canvas.line(canvas.styled(printable(hide(problem.detail.in_language(lang)))), indent)
         for change in problem.changes:
             canvas.line(Styled(printable(hide(change_text(change, lang)))), indent, Styled(f"{canvas.glyphs.follows} "))
+    if rest:
+        canvas.line(Styled(say(lang, "report.more_alike", count=rest), style="dim"))
     for note in notes:
         canvas.line(canvas.styled(printable(hide(note))))
     count = len(problems)

@@ -1,6 +1,7 @@
 """A plan on the terminal: what was found, what to change, the diff, the memory; the verdict is the last line."""
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Final
 
 from rich.cells import cell_len
@@ -15,6 +16,7 @@ from sgdoctor.messages import say
 from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.plan_redact import plan_redactor
 from sgdoctor.report.safe import printable
+from sgdoctor.report.shortening import first_of_each
 from sgdoctor.report.wording import change_text, cost_of, last_line, version_text
 from sgdoctor.rules.model import Severity
 from sgdoctor.texts import Text, listed
@@ -24,6 +26,8 @@ _SAFETY_STYLES: Final = {"safe": "green", "unsafe": "yellow", "manual": "cyan"}
 _SEVERITY_STYLES: Final = {"fatal": "bold red", "error": "red", "degraded": "yellow"}
 _WRONG: Final = frozenset({"fatal", "error"})
 _SHOWN_ALTERNATIVES: Final = 5
+_TYPED: Final = 40
+"""Changes of one kind that are listed where they are to be typed by hand."""
 _UNKNOWN: Final = "-"
 
 
@@ -94,7 +98,12 @@ class _Sheet(Canvas):
     def changes(self, *, diff: bool) -> None:
         """What is changed, and what comes of it."""
         plan = self._answer.plan
-        self._steps(plan)
+        if self._only_by_hand(plan):
+            self.blank()
+            self.section("fix.by_hand")
+            self._lefts(plan)
+        else:
+            self._steps(plan)
         if plan.diff and diff:
             self.blank()
             self.section("fix.diff")
@@ -156,7 +165,8 @@ class _Sheet(Canvas):
             return
         self.blank()
         self.section("fix.problems")
-        for problem in problems:
+        shown, rest = first_of_each(problems, attrgetter("id"))
+        for problem in shown:
             style = _SEVERITY_STYLES.get(problem.severity, "dim")
             line = self.styled(self._text(problem.title))
             if problem.where is not None:
@@ -166,14 +176,23 @@ class _Sheet(Canvas):
             self.line(line, 4, Styled(f"{self.glyphs.dot} ", style=style))
             if problem.detail is not None:
                 self.line(self.styled(self._text(problem.detail), "dim"), 6)
+        self._rest(rest)
+
+    def _rest(self, count: int) -> None:
+        if count:
+            self.line(Styled(say(self.lang, "report.more_alike", count=count), style="dim"), 4)
 
     def _steps(self, plan: Plan) -> None:
         self.blank()
         self.section("fix.changes")
         if not plan.steps:
             self.line(Styled(say(self.lang, "fix.no_changes")), 4)
-        for number, step in enumerate(plan.steps, 1):
+        shown, rest = first_of_each(
+            plan.steps, lambda step: (step.basis, step.rule, *(one.kind for one in step.changes))
+        )
+        for number, step in enumerate(shown, 1):
             self._step(f"{number}. ", step)
+        self._rest(rest)
 
     def _step(self, number: str, step: Step, *, short: bool = False) -> None:
         line = Styled()
@@ -263,15 +282,23 @@ class _Sheet(Canvas):
                 2,
                 Styled(f"{self.glyphs.warned} ", style="yellow"),
             )
-            for change in plan.changes:
+            shown, rest = first_of_each(plan.changes, attrgetter("kind"), _TYPED)
+            for change in shown:
                 self.whole(Styled(self._safe(change_text(change, self.lang)), style="bold cyan"), 6)
+            self._rest(rest)
         elif (editable := self._answer.document.editable).why is not None:
             self.blank()
             self.line(self.styled(say(self.lang, "fix.note", text=self._text(editable.why)), "dim"), 2)
-        if not plan.left:
-            return
-        self.blank()
-        self.section("fix.left")
+        if plan.left and not self._only_by_hand(plan):
+            self.blank()
+            self.section("fix.left")
+            self._lefts(plan)
+
+    def _only_by_hand(self, plan: Plan) -> bool:
+        """Whether all that can be done is to be done by hand: then that comes first."""
+        return bool(plan.left) and not plan.steps and plan.impossible is None
+
+    def _lefts(self, plan: Plan) -> None:
         for why, group in _grouped(plan.left):
             self.line(self.styled(self._text(why)), 4, Styled(f"{self.glyphs.dot} "))
             for left in group:
@@ -307,7 +334,9 @@ def closing_line(answer: Answer, lang: str) -> str:
     """The verdict on a plan, one sentence."""
     plan = answer.plan
     if not plan.changes and plan.left:
-        return say(lang, "fix.closing.by_hand")
+        if plan.impossible is not None:
+            return say(lang, "fix.closing.impossible")
+        return say(lang, "fix.closing.by_hand", count=len(_grouped(plan.left)))
     if not plan.changes and (wrong := sum(problem.severity in _WRONG for problem in answer.problems)):
         return say(lang, "fix.closing.wrong", count=wrong)
     if not plan.changes:

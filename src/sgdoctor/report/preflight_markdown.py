@@ -14,6 +14,7 @@ from sgdoctor.report.preflight_words import (
     redactor_of,
     rows_by_area,
     seconds_text,
+    shown_rows,
 )
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
@@ -50,7 +51,9 @@ class _Page:
     def areas(self) -> list[str]:
         parts = []
         for area, found in rows_by_area(self._answer):
-            rows = [self._row(title, finding) for title, finding in found]
+            shown, rest = shown_rows(found)
+            rows = [self._row(title, finding) for title, finding in shown]
+            rows += [f"- {say(self._lang, 'report.more_alike', count=rest)}"] if rest else []
             parts.append(f"### {say(self._lang, f'preflight.area.{area.value}')}\n\n" + "\n".join(rows))
         return parts
 

@@ -19,6 +19,7 @@ from sgdoctor.report.preflight_words import (
     rows_by_area,
     seconds_text,
     sees_engine,
+    shown_rows,
 )
 from sgdoctor.report.safe import printable
 from sgdoctor.report.wording import change_text
@@ -67,15 +68,18 @@ class _Sheet(Canvas):
         for area, rows in rows_by_area(answer):
             self.blank()
             self.section(f"preflight.area.{area.value}")
-            for title, finding in rows:
+            shown, rest = shown_rows(rows)
+            for title, finding in shown:
                 self._finding(title, finding)
+            if rest:
+                self.line(Styled(say(self.lang, "report.more_alike", count=rest), style="dim"), 4)
         self._course()
 
     def bottom(self, written: Sequence[str], *, diff: bool) -> None:
         answer = self._answer
         if answer.fix is None and answer.left:
             self.blank()
-            self.section("fix.left")
+            self.section("fix.by_hand")
             for left in answer.left:
                 self.line(self.styled(self._text(left.why)), 4, Styled(f"{self.glyphs.dot} "))
                 if left.change is not None:

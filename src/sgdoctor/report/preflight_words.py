@@ -12,6 +12,7 @@ from sgdoctor.preflight.model import Area, Check, Finding, Situation, Status
 from sgdoctor.preflight.predicted import Foreseen
 from sgdoctor.redaction import Redactor, redactor, unredacted
 from sgdoctor.report.plan_redact import plan_redactor
+from sgdoctor.report.shortening import first_of_each
 from sgdoctor.texts import Text
 
 
@@ -116,6 +117,11 @@ def rows_by_area(answer: Preflight) -> Iterator[tuple[Area, list[tuple[Text, Fin
             rows.append(_folded([check for check, _ in skipped]))
         if rows:
             yield area, rows
+
+
+def shown_rows(rows: Iterable[tuple[Text, Finding]]) -> tuple[list[tuple[Text, Finding]], int]:
+    """The first rows of each check and rule, and how many are left out."""
+    return first_of_each(rows, lambda row: (row[0], row[1].status, row[1].prevents))
 
 
 def _is_elsewhere(finding: Finding) -> bool:

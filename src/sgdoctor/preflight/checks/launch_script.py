@@ -1,6 +1,7 @@
 """The script that starts the engine is in the container, at the path that the command has."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Final
@@ -66,13 +67,16 @@ def _folder(script: Script) -> Finding:
             "脚本不存在时 Docker 创建了它。请删除该文件夹并放入脚本。",
         ),
         phase="args",
+        # It takes away nothing but a folder that is empty.
+        changes=(Change("host.command", value=f"rmdir {shlex.quote(str(script.here))}"),),
     )
 
 
 def _missing(script: Script, *, in_container: bool) -> Finding:
     detail = Text(
-        "-v and the short form of Compose make an empty folder of it, and Python finds no program there.",
-        "-v 和 Compose 的短写法会把它变成空文件夹，Python 在其中找不到程序。",
+        "Put it there first: -v and the short form of Compose make an empty folder of it, and Python finds no program "
+        "there.",
+        "请先把它放到那里：-v 和 Compose 的短写法会把它变成空文件夹，Python 在其中找不到程序。",
     )
     return Finding(
         Status.FAIL,

@@ -287,3 +287,13 @@ def test_what_was_wrong_with_a_server_that_was_stopped_is_over() -> None:
     assert Text("Stopped on request; before that: title W.", "服务已按要求停止；在此之前：标题 W。") == verdict.summary
     assert verdict.closing is not None
     assert "degraded until it was stopped on request: title W." == verdict.closing.en
+
+
+def test_an_excerpt_that_shows_batches_before_the_failure_is_of_a_server_that_served() -> None:
+    batch, crash = event(3, "Decode batch", seconds=1), event(9, raised=["RuntimeError"], seconds=2)
+
+    verdicts = [
+        judged([hit(rule("F"), crash)], reading(decode_lines=(1, line)), [batch, crash, event(12)]) for line in (3, 12)
+    ]
+
+    assert [verdict.summary.en.startswith("The server died: ") for verdict in verdicts] == [True, False]

@@ -265,6 +265,8 @@ def test_refused_chat_requests_are_counted(composed: Composed) -> None:
     [
         "[2026-11-30 10:00:00 TP3] Watchdog timeout (self.watchdog_timeout=300)",
         "[2026-11-30 10:00:00] Received sigquit from a child process. It usually means the child failed.",
+        "[2026-11-30 10:00:00] SIGQUIT received. signum=None, frame=None. It usually means one child failed.",
+        "[2026-11-30 10:00:00] Subprocess scheduler_1 (pid=8829) crashed with exit code -9. Triggering SIGQUIT for cleanup...",
         '[2026-11-30 10:00:00] INFO:     10.0.0.1:48310 - "POST /v1/completions HTTP/1.1" 200 OK',
     ],
 )

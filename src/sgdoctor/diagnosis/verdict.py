@@ -11,7 +11,7 @@ from sgdoctor.diagnosis.fixes import fill_text, fixes_for, names_of, upgrade_for
 from sgdoctor.diagnosis.mildness import is_warning
 from sgdoctor.diagnosis.model import Consequence, Diagnosis, Notice, State, Verdict
 from sgdoctor.diagnosis.silence import patience
-from sgdoctor.engines.base import Fact
+from sgdoctor.engines.base import Fact, PhaseName
 from sgdoctor.exit_codes import ASKED_TO_STOP
 from sgdoctor.logs.event import Event, EventKind
 from sgdoctor.patterns import lazy_pattern
@@ -333,9 +333,17 @@ def _closing(verdict: Verdict, explanation: Explanation, course: Course, *, ende
         first = None
     if verdict.state is State.UNDETERMINED and first is not None and first.severity is not Severity.FATAL:
         first = None
-    phase = explanation.diagnoses[0].first.phase if first is not None else None
+    phase = _failed_in(explanation.diagnoses[0], course) if first is not None else None
     stopped = course.reading.shutdown_line is not None
     return wording.closing(verdict.state, verdict.summary, first, phase, serving=course.serving, stopped=stopped)
+
+
+def _failed_in(root: Finding, course: Course) -> PhaseName | None:
+    """The phase of a failure; an excerpt that shows the server at work before it begins after the start."""
+    hit = root.first
+    if hit.phase is None and course.served is not None and course.served.first < hit.event.first:
+        return PhaseName.SERVING
+    return hit.phase
 
 
 def _summary(verdict: Verdict, explanation: Explanation, course: Course, *, died: bool, ended: bool) -> Text:
@@ -345,7 +353,7 @@ def _summary(verdict: Verdict, explanation: Explanation, course: Course, *, died
     match verdict.state:
         case State.FAILED:
             assert first is not None
-            return wording.failed(first, explanation.diagnoses[0].first.phase)
+            return wording.failed(first, _failed_in(explanation.diagnoses[0], course))
         case State.DEGRADED:
             stopped = course.reading.shutdown_line is not None
             return wording.degraded(first, line, serving=course.serving, stopped=stopped)

@@ -97,11 +97,15 @@ def _is_own(text: str) -> bool:
     return text.startswith(markers.OWN_STARTS)
 
 
+# How the parent says that a rank of it died, at any time.
+_OF_A_DEATH: Final = ("SIGQUIT received", "Subprocess ")
+
+
 def _before_the_engine(attempt: Attempt, event: Event) -> None:
     text = event.text
     # Ranks are started once the arguments are read: a line of or about one begins an excerpt, which does not tell how
     # far the start was.
-    if event.rank or markers.CHILD_FAILED in text:
+    if event.rank or markers.CHILD_FAILED in text or text.startswith(_OF_A_DEATH):
         return
     if event.line.engine or "launch_server.py" in text or "/sglang/" in text:
         attempt.course.begin(PhaseName.ARGS, event)

@@ -35,6 +35,7 @@ class LaunchGpus:
             *as_findings(written(situation, lambda name: name in GPU_IDS - _decided(launch))),
             *_none(situation, launch, seen),
             *_unknown_ids(situation, seen),
+            *_too_many(situation, seen),
             *_beyond(situation, launch, seen),
             *_hidden(seen),
             *_order(situation, launch, seen),
@@ -111,6 +112,24 @@ def _unknown_ids(situation: Situation, seen: SeenGpus) -> Iterator[Finding]:
         evidence=f"{seen.by} {','.join(seen.ids)}",
         prevents="SGL007",
         changes=(only,) if not last and seen.by == "--gpus" else (),
+        phase="docker",
+    )
+
+
+def _too_many(situation: Situation, seen: SeenGpus) -> Iterator[Finding]:
+    """A number stands for the first GPUs (moby, daemon/nvidia_linux.go), of which the last ones are then unknown."""
+    there = len(situation.host.cards)
+    if not there or seen.asked is None or seen.asked <= there:
+        return
+    yield Finding(
+        Status.FAIL,
+        Text(
+            f"the launch asks for {counted(seen.asked, 'GPU')}, the host has {there:,}",
+            f"启动配置申请 {seen.asked} 块 GPU，主机只有 {there} 块",
+        ),
+        evidence=f"{seen.by} {seen.asked}",
+        prevents="SGL007",
+        changes=(Change("docker.gpus", value="all"),),
         phase="docker",
     )
 

@@ -17,10 +17,11 @@ class SeenGpus:
     Attributes:
         by: what gives them: ``--gpus``, ``NVIDIA_VISIBLE_DEVICES``, ``the image``, ``the host``; empty for nothing.
         ids: as named on the host; None where all of them are given, or a number of them.
-        given: how many the container gets; None where that depends on what is not known.
+        given: how many the container gets, at most those of the host; None where that depends on what is not known.
         visible: positions in the container that CUDA_VISIBLE_DEVICES keeps; None without that variable.
         cards: of the host that the engine sees, in its order; None where that is not known.
         certain: whether it is known that GPUs come in.
+        asked: the number of GPUs that is asked for; None where they are named, or all of them are asked for.
     """
 
     by: str = ""
@@ -29,6 +30,7 @@ class SeenGpus:
     visible: tuple[str, ...] | None = None
     cards: tuple[CardFacts, ...] | None = None
     certain: bool = True
+    asked: int | None = None
 
     @property
     def count(self) -> int | None:
@@ -55,7 +57,10 @@ def seen_gpus(situation: Situation) -> SeenGpus:
     by, ids, count, certain = _given(situation, launch)
     # Cards that the user named instead of the host's have numbers of their own.
     numbered = bool(host) and not situation.host.simulated
-    given = len(ids) if ids is not None else count if count != -1 else len(host) or None
+    asked = count if ids is None and count != -1 else None
+    given = len(ids) if ids is not None else asked if asked is not None else len(host) or None
+    if asked and host:
+        given = min(asked, len(host))
     cards: tuple[CardFacts, ...] | None = None
     if numbered and ids is not None:
         found = [card_of(one, host) for one in ids]
@@ -66,7 +71,7 @@ def seen_gpus(situation: Situation) -> SeenGpus:
     if cards is not None and visible is not None:
         kept = [int(one) for one in visible if one.isdecimal() and int(one) < len(cards)]
         cards = tuple(cards[one] for one in kept) if len(kept) == len(visible) else None
-    return SeenGpus(by, ids, given, visible, cards, certain)
+    return SeenGpus(by, ids, given, visible, cards, certain, asked)
 
 
 def card_of(name: str, cards: Sequence[CardFacts]) -> CardFacts | None:

@@ -341,6 +341,18 @@ async def test_every_size_shows_the_buttons_or_survives(size: tuple[int, int]) -
         assert "wait until it serves" in steps
 
 
+async def test_a_button_that_has_the_keyboard_is_in_sight() -> None:
+    async with ward(size=(60, 20)) as one:
+        await one.plan()
+        first = one.screen
+        await one.press("left")
+        await one.settled(lambda: "Cancel" in one.screen)
+        await one.press("right")
+        await one.settled(lambda: "Relaunch    Write" in one.screen)
+
+    assert "Cancel" not in first
+
+
 # ---------------------------------------------------------------- consent
 
 

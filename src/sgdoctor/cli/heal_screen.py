@@ -50,7 +50,9 @@ class Screen:
 
     def agrees(self, proposal: Proposal) -> bool:
         """Whether the user agrees to begin, once the first plan was shown."""
-        self.canvas.line(Styled(self._words("head", name=self._name, tries=self._arguments.max_attempts), style="bold"))
+        tries = self._arguments.max_attempts
+        head = self._words("head" if tries != 1 else "head_once", name=self._name, tries=tries)
+        self.canvas.line(Styled(head, style="bold"))
         self.canvas.blank()
         print_proposal(self.canvas.console, proposal, self.lang, redact=not self._arguments.no_redact)
         self.canvas.blank()

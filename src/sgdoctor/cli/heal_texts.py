@@ -40,6 +40,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "--deadline：{given} 不是时间；写法如 900、15m、1h",
     ),
     # Before and on the way
+    "head_once": ("Healing {name} by one relaunch:", "修复 {name}，重启一次："),
     "head": (
         "Healing {name}: up to {tries} relaunches, each drawn from how the one before fails. The first one:",
         "修复 {name}：最多重启 {tries} 次，每次都依据上一次的失败。第一次：",

@@ -97,7 +97,9 @@ def _closing(name: str, attempts: "Sequence[Attempt]", lang: str) -> str:
             key = "history.process_stood_once" if current is None else "history.process_runs_first"
         else:
             key = "history.process_stands" if current is None else "history.process_runs"
-    return words(lang, key, name=name, count=len(attempts), number=current)
+    count = len(attempts)
+    launches = f"{count} launch{'' if count == 1 else 'es'}"
+    return words(lang, key, name=name, count=count, launches=launches, number=current)
 
 
 def name_of(given: str) -> str:

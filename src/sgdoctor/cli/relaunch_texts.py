@@ -87,7 +87,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "source.bands": ("by what is usual for such models", "依据同类模型的通常耗时"),
     "not_carried": ("What a new container does not have", "新容器不会带有的内容"),
     "not_carried.files": (
-        "{count} files or folders that were changed inside of the container: {paths}",
+        "Files and folders that were changed inside of the container ({count}): {paths}",
         "容器内改动过的 {count} 个文件或目录：{paths}",
     ),
     "not_carried.removes_itself": (
@@ -290,11 +290,11 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "history.total": ("{total} in all", "共 {total}"),
     "history.rule": ("more: sgdoctor explain {rule}", "详见 sgdoctor explain {rule}"),
     "history.closing": (
-        "{name}: {count} launches; launch {number} holds the name.",
+        "{name}: {launches}; launch {number} holds the name.",
         "{name}：共 {count} 次启动；当前为第 {number} 次。",
     ),
     "history.closing_by_others": (
-        "{name}: {count} launches; somebody else made the container that has the name now.",
+        "{name}: {launches}; somebody else made the container that has the name now.",
         "{name}：共 {count} 次启动；目前使用该名称的容器由其他人创建。",
     ),
     "history.process_runs_first": ("{name}: 1 start; it runs now.", "{name}：共 1 次启动；正在运行。"),

@@ -179,7 +179,7 @@ class ProcessDoctor:
             both("ask.heal", name=draft.container, pid=self._id),
             HealErrand(owner, redact=self._redact),
             lines=(
-                told("heal.how", tries=owner.limits.tries),
+                told("heal.how" if owner.limits.tries != 1 else "heal.how_once", tries=owner.limits.tries),
                 both("heal.unsafe") if owner.limits.unsafe else told("heal.safe"),
                 *draft.notes,
                 self._way_back(),

@@ -272,7 +272,7 @@ class ContainerDoctor:
             errand.stop,
             id=draft.id,
             lines=(
-                told("heal.how", tries=tries),
+                told("heal.how" if tries != 1 else "heal.how_once", tries=tries),
                 told("heal.safe"),
                 told("heal.back"),
                 *draft.notes,

@@ -27,6 +27,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "继续 {name} 在以下步骤中断的重启：{step}？",
     ),
     "heal": ("Heal {name} ({id})?", "自动修复 {name}（{id}）？"),
+    "heal.how_once": (
+        "One relaunch, drawn from how the start before failed, and a question to the server.",
+        "重启一次，依据上一次的失败，然后向服务提一个问题。",
+    ),
     "heal.how": (
         "Up to {tries} relaunches, each drawn from how the one before failed, until a server has answered a question.",
         "最多重启 {tries} 次，每次都依据上一次的失败，直到服务正确回答一个问题。",

@@ -8,7 +8,7 @@ from typing import Final
 from sgdoctor.patterns import lazy_pattern
 from sgdoctor.report.markdown import as_markdown
 from sgdoctor.report.redact import redactor_for
-from sgdoctor.tui.words import tell
+from sgdoctor.tui.words import tell_count
 from sgdoctor.watching.model import Lines, Snapshot
 
 _HEAD: Final = 4000
@@ -57,7 +57,7 @@ def _slice(snapshot: Snapshot, lines: Lines, lang: str) -> Iterator[str]:
     at = first
     for part in sorted(wanted, key=lambda part: part.start):
         if part.start > at:
-            yield tell(lang, "slice.cut", count=part.start - at)
+            yield tell_count(lang, "slice.cut", part.start - at)
             at = part.start
         for number in range(at, part.stop):
             yield lines.raw(number)

@@ -48,6 +48,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "diagnosis.consequences.one": ("and 1 consequence", "以及 1 个后果"),
     "diagnosis.consequences": ("and {count} consequences", "以及 {count} 个后果"),
     "diagnosis.fix": ("Fix {number}", "办法 {number}"),
+    "diagnosis.more_fixes.one": ("1 more way: Enter", "另有 1 种办法：按 Enter"),
     "diagnosis.more_fixes": ("{count} more ways: Enter", "另有 {count} 种办法：按 Enter"),
     "diagnosis.harmless.one": (
         "1 kind of line looks alarming and is not ({key}).",
@@ -123,6 +124,7 @@ WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "no_theme": ("There is no theme {name}.", "没有主题 {name}。"),
     "no_attempt": ("There is no other start in this direction.", "这个方向上没有其他启动记录。"),
     # Saved log
+    "slice.cut.one": ("[sgdoctor: 1 line left out]", "[sgdoctor：省略 1 行]"),
     "slice.cut": ("[sgdoctor: {count} lines left out]", "[sgdoctor：省略 {count} 行]"),
     # Palette
     "palette.rule": ("Rule {rule}: {title}", "规则 {rule}：{title}"),

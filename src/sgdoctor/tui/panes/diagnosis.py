@@ -324,7 +324,7 @@ def card_lines(diagnosis: Diagnosis, view: View, width: int, *, brief: bool = Fa
     if not diagnosis.fixes:
         lines += [BLANK, *wrap(styled(say(lang, "report.no_fix"), MUTED), width, first=Content("  "))]
     if rest := len(diagnosis.fixes) - len(shown):
-        lines.append(cut(styled(f"  {tell(lang, 'diagnosis.more_fixes', count=rest)}", MUTED), width))
+        lines.append(cut(styled(f"  {tell_count(lang, 'diagnosis.more_fixes', rest)}", MUTED), width))
     return lines
 
 

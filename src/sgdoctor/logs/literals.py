@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 if TYPE_CHECKING:
     import mmap
 
-    type_of_data = memoryview | bytes | bytearray | mmap.mmap
+    Data = memoryview | bytes | bytearray | mmap.mmap
 
 BACKENDS: Final = ("hyperscan", "ahocorasick", "stdlib")
 
@@ -50,9 +50,7 @@ class LiteralIndex(Protocol):
     name: str
     """Of the back end: ``hyperscan``, ``ahocorasick`` or ``stdlib``."""
 
-    def find(
-        self, data: "memoryview | bytes | bytearray | mmap.mmap", *, limit: int | None = DEFAULT_LIMIT
-    ) -> list[tuple[int, int]]:
+    def find(self, data: "Data", *, limit: int | None = DEFAULT_LIMIT) -> list[tuple[int, int]]:
         """Every occurrence of every literal in ``data``, overlapping ones included.
 
         Args:
@@ -68,7 +66,7 @@ class LiteralIndex(Protocol):
         """
         ...
 
-    def present(self, data: "memoryview | bytes | bytearray | mmap.mmap") -> frozenset[int]:
+    def present(self, data: "Data") -> frozenset[int]:
         """The numbers of the literals that occur at least once in ``data``, at no cost per further occurrence."""
         ...
 

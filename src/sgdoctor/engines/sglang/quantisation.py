@@ -76,7 +76,6 @@ class Quantisation:
         weights: ``int`` or ``float``; empty if unknown.
         activations: bits of quantised activations; None where they stay as they are.
         form: of compressed tensors, such as ``nvfp4-pack-quantized``; of ModelOpt its algorithm.
-        zero_point: whether values are stored from an offset; None if unknown.
         source: the file and the key that say so.
         mixed: whether layers differ in their bits.
     """
@@ -87,7 +86,6 @@ class Quantisation:
     weights: str = ""
     activations: int | None = None
     form: str = ""
-    zero_point: bool | None = None
     source: str = "config.json: quantization_config"
     mixed: bool = False
 
@@ -205,13 +203,11 @@ def _read(found: Mapping[str, Any], source: str) -> Quantisation | None:
     if bits is None and "fp8" in method:
         bits = 8
     group = _whole(found.get("group_size", found.get("q_group_size")))
-    zero = found.get("zero_point")
     return Quantisation(
         method,
         bits,
         group,
         "float" if "fp" in method else "int",
-        zero_point=zero if isinstance(zero, bool) else None,
         source=source,
         # `dynamic` of GPTQModel and `extra_config` of AutoRound give single layers other bits.
         mixed=bool(found.get("dynamic") or found.get("extra_config")),

@@ -10,7 +10,7 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
             " the configuration directory (~/.config/sgdoctor/rules) and in the directories that SGDOCTOR_RULES names."
         ),
         (
-            "规则是 YAML 文件，格式见 docs/rule-format.md。你自己的规则放在配置目录的 rules 文件夹"
+            "规则是 YAML 文件，格式见 docs/rule-format.zh.md。你自己的规则放在配置目录的 rules 文件夹"
             "（~/.config/sgdoctor/rules）以及 SGDOCTOR_RULES 指定的目录中。"
         ),
     ),

@@ -178,7 +178,7 @@ class _Checker:
                 where,
                 Text(
                     f"unknown name {name!r}{_meant(name, known)}; facts are listed in docs/facts.md",
-                    f"未知的名称 {name!r}{_meant(name, known, zh=True)}；事实列表见 docs/facts.md",
+                    f"未知的名称 {name!r}{_meant(name, known, zh=True)}；事实列表见 docs/facts.zh.md",
                 ),
             )
 

@@ -86,8 +86,8 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "服务就绪时以退出码 0 结束，失败时以 3 结束",
     ),
     "watch.read_only": (
-        "act on nothing: no relaunch, no file is written",
-        "只读：不重启容器，不写文件",
+        "act on nothing: neither containers nor the files that start them are changed",
+        "只读：既不改动容器，也不改动用于启动它们的文件",
     ),
     "watch.plain": ("print lines, also on a terminal", "即使在终端中也逐行输出"),
     "watch.one_target": ("give a container or --file, not both", "容器和 --file 只能给一个"),

@@ -159,6 +159,9 @@ def test_what_is_only_in_the_container() -> None:
         (["relaunch", "sgl", "--resume", "--dry-run"], "leave out --dry-run"),
         (["relaunch", "sgl", "--plan", "p", "--image", "v1", "--env", "A=b"], "leave out --env, --image"),
         (["relaunch", "sgl", "--ready-timeout", "0"], "--ready-timeout: 0 is not a number above 0"),
+        (["relaunch", "sgl", "--ready-timeout", "nan"], "--ready-timeout: nan is not a number above 0"),
+        (["rollback", "sgl", "--ready-timeout", "inf"], "--ready-timeout: inf is not a number above 0"),
+        (["relaunch", "sgl", "--image", ""], "--image needs the name or the tag of an image"),
         (["relaunch", "sgl", "--rules", "/nowhere"], "/nowhere is not a folder"),
         (["relaunch", "sgl", "--resume"], "sgl: no relaunch of it was cut off"),
         (["relaunch", "sgl", "--yes"], "unix:///nowhere"),
@@ -295,6 +298,21 @@ def test_history_of_journals(home: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert [(0, None, False), (1, "done", True)] == [
         (one["number"], one["ending"], one["current"]) for one in data["attempts"]
     ]
+
+
+def test_history_of_a_container_that_was_removed(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(home, StepState.DONE, engine="A", command=("a",)).finish(Outcome(Ending.DONE, container="ab" * 32))
+    # An engine that answers, and has no container of this name.
+    monkeypatch.setattr("sgdoctor.cli.history._engine_and_holder", lambda _: ("A", ""))
+    assert 0 == main(["history", "sgl", "--lang", "en"])
+    text = capsys.readouterr().out
+    assert 0 == main(["history", "sgl", "--format", "json"])
+    data = json.loads(capsys.readouterr().out)
+
+    assert "sgl: 2 launches; there is no container of this name now." == text.splitlines()[-1]
+    assert [False, False] == [one["current"] for one in data["attempts"]]
 
 
 def test_history_is_of_one_engine_and_mentions_the_others(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

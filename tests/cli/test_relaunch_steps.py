@@ -4,7 +4,8 @@ import io
 import os
 import signal
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Self
 
 import pytest
 
@@ -57,6 +58,19 @@ def test_one_line_for_each_step_and_for_each_phase_while_it_waits() -> None:
     ]
     assert "wait until it serves: It ended: api_key=***" == rows[3].lstrip("✖x ")
     assert 4 == len(rows)
+
+
+def test_seconds_do_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = StepLines(console_for(io.StringIO(), {}), "en", redactor())
+
+    class SetBack(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return cls(2001, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr("sgdoctor.cli.relaunch_steps.datetime", SetBack)
+
+    assert 0 <= lines.seconds < 1e6
 
 
 def test_in_chinese() -> None:

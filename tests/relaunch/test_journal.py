@@ -1,7 +1,9 @@
 """The journal of a relaunch: on the disk as it goes, read again whatever was cut off."""
 
 import json
-from datetime import UTC, datetime
+import os
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.relaunch.journal import (
     Journal,
+    check_folder,
     damaged_journals,
     journal_dir,
     journals,
@@ -132,6 +135,22 @@ def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match=r"cannot be written in .*relaunch: File exists\. Nothing was touched\."):
         Journal.begin(INTENT, tmp_path)
+
+
+def test_folder_of_a_file_system_that_is_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result((0,) * 8 + (os.ST_RDONLY, 255)))
+
+    with pytest.raises(UserError, match=r"cannot be written in .*: Read-only file system\. Nothing was touched\."):
+        check_folder(tmp_path)
+
+
+def test_step_during_which_the_clock_was_set_back(tmp_path: Path) -> None:
+    journal = Journal.begin(INTENT, tmp_path)
+    journal.note(BEGUN)
+    journal.note(replace(DONE, time=BEGUN.time - timedelta(hours=1)))
+
+    assert {Step.CREATE: 0.0} == seconds_of(journal)
 
 
 def test_place_is_the_state_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.cli.main import complain
     from sgdoctor.cli.open_relaunch import check_free, open_here, open_text
     from sgdoctor.cli.relaunch_run import EXIT_REFUSED, agreed
+    from sgdoctor.containers.find import check_one, look_for
     from sgdoctor.relaunch.engine import Engine
     from sgdoctor.relaunch.journal import damaged_journals
     from sgdoctor.relaunch.lock import holder, locked
@@ -75,6 +76,8 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
                 # Said by then; what it was about may be the only server that there is.
                 return _close("forget.damaged", name, lang, EXIT_REFUSED)
             check_free(client, name)
+            if (look := look_for(client, arguments.container, None)) is not None:
+                check_one(client, arguments.container, look)
         kept = _kept(client, name)
         for entry in kept.running:
             complain(printable(words(lang, "forget.runs", name=entry.name)), lang)

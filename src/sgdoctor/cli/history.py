@@ -27,6 +27,8 @@ def configure(parser: "Parser") -> None:
 
 def run(arguments: argparse.Namespace, lang: str) -> int:
     """Prints the launches, the oldest first."""
+    from dataclasses import replace
+
     from rich.text import Text as Styled
 
     from sgdoctor.cli.diagnose import print_json
@@ -36,12 +38,16 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     from sgdoctor.redaction import redactor, unredacted
     from sgdoctor.relaunch.journal import damaged_journals
     from sgdoctor.relaunch.launches import elsewhere, history
+    from sgdoctor.relaunch.model import Way
     from sgdoctor.report.canvas import Canvas, console_for
     from sgdoctor.report.safe import printable
 
     name = name_of(arguments.container)
     engine, holds = _engine_and_holder(name)
     attempts, others = history(name, engine=engine, held=holds), elsewhere(name, engine)
+    is_removed = engine is not None and not holds
+    if is_removed:
+        attempts = tuple(replace(one, current=False) if one.way is not Way.PROCESS else one for one in attempts)
     tell_damaged([one for one in damaged_journals(name) if one.ended or not attempts], lang)
     if not attempts:
         parts = [words(lang, "history.none", name=name)]
@@ -66,7 +72,7 @@ def run(arguments: argparse.Namespace, lang: str) -> int:
     canvas.blank()
     if others:
         canvas.whole(Styled(printable(elsewhere_text(others, lang, key="history.elsewhere")), style="dim"))
-    canvas.whole(Styled(printable(_closing(name, attempts, lang)), style="bold"))
+    canvas.whole(Styled(printable(_closing(name, attempts, lang, is_removed=is_removed)), style="bold"))
     return 0
 
 
@@ -87,18 +93,19 @@ def _engine_and_holder(name: str) -> tuple[str | None, str]:
     return None, ""
 
 
-def _closing(name: str, attempts: "Sequence[Attempt]", lang: str) -> str:
+def _closing(name: str, attempts: "Sequence[Attempt]", lang: str, *, is_removed: bool) -> str:
     from sgdoctor.relaunch.model import Way
 
     current = next((attempt.number for attempt in attempts if attempt.current), None)
-    key = "history.closing" if current is not None else "history.closing_by_others"
+    key = "history.closing_removed" if is_removed else "history.closing_by_others"
+    key = "history.closing" if current is not None else key
     if attempts[0].way is Way.PROCESS:
         if len(attempts) == 1:
             key = "history.process_stood_once" if current is None else "history.process_runs_first"
         else:
             key = "history.process_stands" if current is None else "history.process_runs"
     count = len(attempts)
-    launches = f"{count} launch{'' if count == 1 else 'es'}"
+    launches = f"{count} 次启动" if lang == "zh" else f"{count} launch{'' if count == 1 else 'es'}"
     return words(lang, key, name=name, count=count, launches=launches, number=current)
 
 

@@ -1,6 +1,7 @@
 """``sgdoctor relaunch``: a container with the corrected flags takes the place of one, with a way back."""
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -71,7 +72,7 @@ def misuse(arguments: argparse.Namespace, lang: str) -> str:
         if not Path(folder).is_dir():
             return say(lang, "error.rules_folder", given=printable(folder))
     limit = arguments.ready_timeout
-    if limit is not None and limit <= 0:
+    if limit is not None and not 0 < limit < math.inf:
         return words(lang, "usage.timeout", given=f"{limit:g}")
     name = getattr(arguments, "container", None)
     return words(lang, "process.only", name=printable(name)) if name and _is_process(name) else ""
@@ -110,6 +111,8 @@ def _misuse(arguments: argparse.Namespace, lang: str) -> str:
     if arguments.resume and (given or arguments.dry_run):
         names = ", ".join(f"--{name}" for name in given) or "--dry-run"
         return words(lang, "usage.resume", options=names)
+    if arguments.image is not None and not arguments.image.strip():
+        return words(lang, "usage.image")
     if arguments.plan is not None and len(given) > 1:
         return words(lang, "usage.plan", options=", ".join(f"--{name}" for name in given if name != "plan"))
     return ""

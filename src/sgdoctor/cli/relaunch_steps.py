@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -56,7 +57,7 @@ class StepLines(Canvas):
     def __init__(self, console: Console, lang: str, hide: Redactor) -> None:
         super().__init__(console, lang)
         self._hide = hide
-        self._began = datetime.now(UTC)
+        self._began = time.monotonic()
         self._current: Progress | None = None
         self._told = ""
         self._gone = False
@@ -66,7 +67,7 @@ class StepLines(Canvas):
     @property
     def seconds(self) -> float:
         """Since it began."""
-        return (datetime.now(UTC) - self._began).total_seconds()
+        return time.monotonic() - self._began
 
     def __enter__(self) -> Self:
         if self._live is not None:

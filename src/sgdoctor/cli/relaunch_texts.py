@@ -140,6 +140,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "{file}: this plan was made for another launch than that of {name} at this moment; make it again",
         "{file}：该方案针对的启动配置与 {name} 目前的不同；请重新生成",
     ),
+    "usage.image": (
+        "--image needs the name or the tag of an image: --image v0.5.16",
+        "--image 需要镜像名或标签：--image v0.5.16",
+    ),
     "usage.plan": (
         "--plan says all that is to be changed; leave out {options}",
         "--plan 已包含全部改动；请去掉 {options}",
@@ -262,6 +266,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "{name} has another name now: sgdoctor rollback {now}",
         "{name} 现在改用其他名称：sgdoctor rollback {now}",
     ),
+    "rollback.removed": (
+        "somebody removed {name}. The container of launch {number} is still there; back to it: {commands}",
+        "{name} 已被其他人删除。第 {number} 次启动的容器仍在；恢复它：{commands}",
+    ),
     "rollback.renamed": (
         "Its container is still there, named {now}, and takes its place again.",
         "它的容器仍在，现名 {now}，将重新接管。",
@@ -291,11 +299,15 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "history.rule": ("more: sgdoctor explain {rule}", "详见 sgdoctor explain {rule}"),
     "history.closing": (
         "{name}: {launches}; launch {number} holds the name.",
-        "{name}：共 {count} 次启动；当前为第 {number} 次。",
+        "{name}：共 {launches}；当前为第 {number} 次。",
+    ),
+    "history.closing_removed": (
+        "{name}: {launches}; there is no container of this name now.",
+        "{name}：共 {launches}；目前没有使用该名称的容器。",
     ),
     "history.closing_by_others": (
         "{name}: {launches}; somebody else made the container that has the name now.",
-        "{name}：共 {count} 次启动；目前使用该名称的容器由其他人创建。",
+        "{name}：共 {launches}；目前使用该名称的容器由其他人创建。",
     ),
     "history.process_runs_first": ("{name}: 1 start; it runs now.", "{name}：共 1 次启动；正在运行。"),
     "history.process_runs": (

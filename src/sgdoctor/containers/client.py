@@ -19,6 +19,7 @@ _LOCAL_FILE: Final = 20 << 20
 _SIZES: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SECOND: Final = 10**9
 _SERVICE: Final = "com.docker.compose.service"
+_PROJECT: Final = "com.docker.compose.project"
 
 
 class RefusedError(UserError):
@@ -70,6 +71,7 @@ class Listed:
         running: whether it runs or is about to.
         service: of compose, or empty.
         status: how it is, in the engine's own words: ``Up 3 minutes``, ``Exited (1) 2 hours ago``.
+        project: of compose, or empty.
     """
 
     id: str
@@ -80,6 +82,7 @@ class Listed:
     running: bool
     service: str = ""
     status: str = ""
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +375,7 @@ def _listed(entry: Mapping[str, Any]) -> Listed:
         running=entry.get("State") in ("running", "restarting", "paused"),
         service=str((entry.get("Labels") or {}).get(_SERVICE) or ""),
         status=str(entry.get("Status") or ""),
+        project=str((entry.get("Labels") or {}).get(_PROJECT) or ""),
     )
 
 

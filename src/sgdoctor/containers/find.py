@@ -45,10 +45,11 @@ def find(client: Client, target: str) -> Look:
     """As ``look_for``, for a container that has to exist.
 
     Raises:
-        UserError: it does not; the message names those that run SGLang.
+        UserError: it does not, and the message names those that run SGLang; or it is a service of several projects.
     """
     found = look_for(client, target, None)
     if found is not None:
+        check_one(client, target, found)
         return found
     there = candidates(client) or client.containers()
     names = ", ".join(entry.name for entry in there[:_SHOWN])
@@ -61,6 +62,28 @@ def find(client: Client, target: str) -> Look:
         f"{target}: there is no such file, and the engine at {client.connections.endpoint.url} has no containers.",
         f"{target}：没有这个文件，且 {client.connections.endpoint.url} 的引擎中没有任何容器。",
     )
+
+
+def check_one(client: Client, target: str, found: Look) -> None:
+    """Whether it is certain which container was meant: projects of compose often call their services alike.
+
+    Args:
+        client: of the engine.
+        target: name, id or service.
+        found: what ``look_for`` took it for.
+
+    Raises:
+        UserError: it is a service of several projects.
+    """
+    if target.lstrip("/") == found.container.name or found.container.id.startswith(target):
+        return
+    members = client.containers(target)
+    if len({entry.project for entry in members}) > 1:
+        names = ", ".join(entry.name for entry in members[:_SHOWN])
+        raise UserError(
+            f"{target}: several Compose projects have a service of this name; say which container: {names}",
+            f"{target}：有多个 Compose 项目包含同名服务；请指明容器：{names}",
+        )
 
 
 def candidates(client: Client) -> list[Listed]:

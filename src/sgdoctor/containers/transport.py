@@ -380,4 +380,5 @@ def target_of(path: str, query: Mapping[str, str] | None = None) -> str:
     """Path and query as they stand in a request."""
     from urllib.parse import quote, urlencode  # noqa: PLC0415
 
-    return quote(path) + (f"?{urlencode(query)}" if query else "")
+    # Words of a command line may hold bytes that are no text; the engine knows nothing of such a name, and says so.
+    return quote(path, errors="surrogateescape") + (f"?{urlencode(query, errors='surrogateescape')}" if query else "")

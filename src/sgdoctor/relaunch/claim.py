@@ -228,7 +228,7 @@ def _by_hand(engine: Engine, container: str, there: Claim) -> Text:
     now = name_of(old)
     if now != container:
         commands.append(f"docker rename {now} {container}")
-    if there.policy and there.policy != _policy_word(mapping(old.get("HostConfig"))):
+    if there.policy and there.policy != policy_word(mapping(old.get("HostConfig"))):
         commands.append(f"docker update --restart {there.policy} {container}")
     if there.ran and not runs(old):
         commands.append(f"docker start {container}")
@@ -252,7 +252,7 @@ def _mine(journal: Journal) -> Claim:
         beside=intent.beside,
         adopted=intent.adopt,
         ran=intent.ran,
-        policy=_policy_word(mapping(intent.old.get("HostConfig"))),
+        policy=policy_word(mapping(intent.old.get("HostConfig"))),
         file=str(intent.facts["file"]) if is_compose else "",
         backup=str(intent.facts["backup"]) if is_compose else "",
     )
@@ -297,7 +297,8 @@ def _is_hidden(path: Path) -> bool:
     return not os.access(path, os.R_OK)
 
 
-def _policy_word(host: Mapping[str, Any]) -> str:
+def policy_word(host: Mapping[str, Any]) -> str:
+    """The restart policy of a ``HostConfig`` as ``docker update --restart`` takes it; empty if it has none."""
     policy = mapping(host.get("RestartPolicy"))
     name, most = str(policy.get("Name") or ""), policy.get("MaximumRetryCount")
     return f"{name}:{most}" if name == "on-failure" and most else name

@@ -159,7 +159,8 @@ def check_folder(root: Path | None = None) -> None:
     if not there.is_dir():
         raise _unwritable(folder, os.strerror(errno.ENOTDIR))
     if not os.access(there, os.W_OK | os.X_OK):
-        raise _unwritable(folder, os.strerror(errno.EACCES))
+        is_read_only = os.statvfs(there).f_flag & os.ST_RDONLY
+        raise _unwritable(folder, os.strerror(errno.EROFS if is_read_only else errno.EACCES))
 
 
 def _unwritable(folder: Path, why: str) -> UserError:
@@ -269,7 +270,8 @@ def seconds_of(journal: Journal) -> dict[Step, float]:
         if entry.state is StepState.BEGUN:
             begun[entry.step] = entry.time
         elif entry.step in begun:
-            found[entry.step] = (entry.time - begun[entry.step]).total_seconds()
+            # The clock may have been set back meanwhile.
+            found[entry.step] = max(0.0, (entry.time - begun[entry.step]).total_seconds())
     return found
 
 

@@ -9,9 +9,11 @@ from sgdoctor.containers.launches import container_document
 from sgdoctor.containers.transport import UnreachableError
 from sgdoctor.errors import UserError
 from sgdoctor.launch.inspection import Inspection
+from sgdoctor.launch.inspection.reading import mapping
 from sgdoctor.relaunch import texts
+from sgdoctor.relaunch.claim import policy_word
 from sgdoctor.relaunch.compose import Edition, asked, return_edition, return_service
-from sgdoctor.relaunch.engine import Engine
+from sgdoctor.relaunch.engine import Engine, name_of, runs
 from sgdoctor.relaunch.journal import Journal, check_folder
 from sgdoctor.relaunch.launches import Launched, To, edits_since, launches_of, names_of, other_engine, wanted_of
 from sgdoctor.relaunch.launching import check_place, is_kept, quiet, replace_container
@@ -149,6 +151,41 @@ def go_back(
         watcher=watcher,
         root=root,
     )
+
+
+def kept_of_removed(
+    client: Client, container: str, to: To = "last-good", root: Path | None = None
+) -> tuple[int, str] | None:
+    """What is left of a container that somebody removed: no relaunch, as nothing is there whose place could be taken.
+
+    Args:
+        client: of the engine, which has no container of this name.
+        container: the name.
+        to: which launch is meant.
+        root: stands for the state folder of sgdoctor.
+
+    Returns:
+        The number of the launch whose container is still there, and the commands that put it back, for a shell; None if
+        there is none.
+
+    Raises:
+        UserError: the engine does not answer.
+    """
+    engine = Engine(client)
+    for one in reversed(launches_of(container, root, engine.identity())):
+        attempt = one.attempt
+        served = attempt.ending in (None, Ending.DONE)
+        meant = served if to == "last-good" else attempt.number == (0 if to == "original" else to)
+        if not meant or attempt.way is not Way.CONTAINER or (data := _kept(client, one)) is None:
+            continue
+        commands = [f"docker rename {name_of(data)} {container}"]
+        policy, now = (policy_word(mapping(of.get("HostConfig"))) or "no" for of in (one.made.body, data))
+        if policy != now:
+            commands.append(f"docker update --restart {policy} {container}")
+        if not runs(data):
+            commands.append(f"docker start {container}")
+        return attempt.number, " && ".join(commands)
+    return None
 
 
 def check_engine(engine: Engine, journal: Journal) -> None:

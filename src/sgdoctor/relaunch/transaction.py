@@ -273,7 +273,9 @@ class Transaction(Steps):
         refused = self._journal.known.get("lost") != Step.CREATE
         if not begun or begun[-1].state is StepState.DONE or (begun[-1].state is StepState.FAILED and refused):
             return None
-        limit = time.monotonic() + _CREATING_SECONDS - (datetime.now(UTC) - begun[-1].time).total_seconds()
+        since = (datetime.now(UTC) - begun[-1].time).total_seconds()
+        # The clock may have been set back since.
+        limit = time.monotonic() + min(_CREATING_SECONDS, _CREATING_SECONDS - since)
         while time.monotonic() < limit:
             if (new := self._find_new()) is not None:
                 return new

@@ -5,7 +5,7 @@ import pytest
 from sgdoctor.diagnosis.mildness import goes_on, is_warning
 from sgdoctor.diagnosis.model import State
 from sgdoctor.engines.base import PhaseName
-from sgdoctor.logs.event import Event
+from sgdoctor.logs.event import Event, Frame
 from sgdoctor.logs.folding import fold
 from sgdoctor.logs.framing import read_lines
 from sgdoctor.rules.model import Confidence, Severity
@@ -131,6 +131,28 @@ def test_torch_without_cuda_is_no_mere_warning() -> None:
     found = explained([hit(rule("GPU", explains=("F",)), line), hit(rule("F"), event(20))], STARTING)
 
     assert (ids(found), found.diagnoses[0].confidence) == (["GPU"], Confidence.CERTAIN)
+
+
+@pytest.mark.parametrize(
+    ("file", "function", "header", "severity"),
+    [
+        ("/x/uvicorn/protocols/http/httptools_impl.py", "run_asgi", "", Severity.ERROR),
+        ("/x/sglang/srt/entrypoints/openai/serving_base.py", "handle_request", "", Severity.ERROR),
+        ("/x/starlette/routing.py", "app", "Scheduler hit an exception:", Severity.FATAL),
+        ("/x/sglang/srt/managers/scheduler.py", "event_loop_normal", "", Severity.FATAL),
+    ],
+)
+def test_what_fails_one_request_does_not_end_a_server_that_serves(
+    file: str, function: str, header: str, severity: Severity
+) -> None:
+    trace = event(10, raised=["ValueError"])
+    raised = trace.raised[0]._replace(frames=(Frame(file, 1, function),))
+    failure = hit(rule("F"), trace._replace(raised=(raised,), header=header))
+    dying = hit(consequence("END"), event(20))
+
+    assert [one.severity for one in explained([failure], SERVING).diagnoses] == [severity]
+    assert [one.severity for one in explained([failure], STARTING).diagnoses] == [Severity.FATAL]
+    assert [one.severity for one in explained([failure, dying], SERVING).diagnoses] == [Severity.FATAL]
 
 
 def test_an_exception_that_a_logger_only_warned_of_is_not_what_is_unknown() -> None:

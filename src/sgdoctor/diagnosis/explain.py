@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from sgdoctor.diagnosis.course import Course, precedes, seconds_between
-from sgdoctor.diagnosis.mildness import goes_on, is_warning, leaves_no_gpu
+from sgdoctor.diagnosis.mildness import fails_a_request, goes_on, is_warning, leaves_no_gpu
 from sgdoctor.logs.event import EventKind
 from sgdoctor.rules.model import Confidence, Hit, Role, Rule, Severity
 
@@ -272,6 +272,8 @@ def _weighed(hits: list[Hit], course: Course) -> _Node | None:
         return _Node(rule, hits, rule.severity)
     deadly = [hit for hit in hits if not _outlived(hit, course)]
     if deadly:
+        if rule.role is Role.CAUSE and course.serving and all(fails_a_request(hit.event) for hit in deadly):
+            return _Node(rule, deadly, Severity.ERROR)
         # What a warning said before is no proof: the line of the failure stands first.
         return _Node(rule, sorted(deadly, key=_is_mild), rule.severity)
     if rule.role is Role.CONSEQUENCE:

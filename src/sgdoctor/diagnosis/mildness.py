@@ -1,4 +1,4 @@
-"""What the writer of a line itself thinks of it: a warning, or something that it went on without."""
+"""How far a failure reaches, told by its own lines: only warned of, gone on without, of one request alone."""
 
 from typing import Final
 
@@ -24,6 +24,8 @@ _GOES_ON: Final = lazy_pattern(
     r"|\bignor(?:e|ing) (?:import error|this|it\b|the )|\bskipping\b|\bretrying\b|\bcontinuing (?:with|anyway)"
 )
 
+_REQUEST_HANDLERS: Final = ("/starlette/", "/fastapi/", "/srt/entrypoints/openai/")
+
 
 def is_warning(event: Event) -> bool:
     """Whether its writer calls it a warning or less. A lone exception and a folded one are told by their prefix."""
@@ -43,3 +45,12 @@ def goes_on(event: Event) -> bool:
 def leaves_no_gpu(event: Event) -> bool:
     """Whether torch warns that CUDA did not come up: after that it has no GPU (``torch/cuda/__init__.py``)."""
     return event.kind is EventKind.LINE and "Warning: CUDA initialization: " in event.text
+
+
+def fails_a_request(event: Event) -> bool:
+    """Whether an exception was raised while one request was handled: the web server answers it and goes on."""
+    return "hit an exception" not in event.header and any(
+        frame.function == "run_asgi" or any(part in frame.file for part in _REQUEST_HANDLERS)
+        for raised in event.raised
+        for frame in raised.frames
+    )

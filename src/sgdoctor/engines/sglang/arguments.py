@@ -12,7 +12,7 @@ _CHOICE: Final = lazy_pattern(
     r"^argument (?P<flag>\S+): invalid choice: (?P<value>.+?) \(choose from (?P<choices>.*)\)?$"
 )
 _VALUE: Final = lazy_pattern(r"^argument (?P<flag>\S+): (?P<why>.*)$")
-_QUOTED: Final = lazy_pattern(r"^(?P<why>.*?): (?P<value>'[^']*'|\"[^\"]*\")$")
+_QUOTED: Final = lazy_pattern(r"^(?P<why>.*?): (?P<value>'[^']*'|\"[^\"]*\")(?:$|\. )")
 _AMBIGUOUS: Final = lazy_pattern(r"^ambiguous option: (?P<flag>\S+) could match (?P<choices>.+)$")
 
 

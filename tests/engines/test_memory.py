@@ -19,7 +19,7 @@ Real = Callable[[str], Sequence[Event]]
 
 ADVICE = [
     ("oom-runtime", 0.67, 0.86, 8192),
-    ("oom-kv-alloc-a", 0.67, 0.91, 1024),
+    ("oom-kv-alloc-a", 0.67, 0.89, 1024),
     ("skel27-mfs-0.99", 0.86, 0.93, 1024),
     ("oom-weights", None, None, 1024),
     ("skel27-mfs-0.80", 0.86, None, 1024),
@@ -43,7 +43,7 @@ def test_lower_fraction_of_real_logs(
         ("article27-mfs-0.80", 0.93),
         ("article27-w19.28-mfs-0.88", 0.93),
         ("skel27-default", 0.93),
-        ("weights-over-fraction", 0.91),
+        ("weights-over-fraction", 0.89),
         ("boot-dense", None),
         ("skel27-mfs-0.99", None),
         ("oom-weights", None),

@@ -22,7 +22,7 @@ FACTS: Final = frozenset(
     args_error.underscore args_error.since args_error.until args_error.renamed_to
     args_error.renamed_value args_error.other_engine args_error.plain
     state_fraction_min kv_fraction_min state_slots_needed fraction fraction_floor fraction_lower chunk_half
-    solver.fraction solver.high
+    solver.fraction solver.high solver.safe solver.chunk solver.chunk_fraction
     launch_seconds idle_seconds silent_seconds starts_without_ready container_name no_container lines
     """.split()  # noqa: SIM905 - a table of words
 )

@@ -272,6 +272,12 @@ def _add_fractions(attempt: Attempt, known: derived.Figures, chunk: Any, *, hybr
     book.add_derived("solver.fraction", fitting, line)
     if advice is not None and advice.best is not None:
         book.add_derived("solver.high", advice.span.high, line)
+        low, safe, high = advice.span
+        book.add_derived("solver.safe", safe if low <= safe < high else None, line)
+    if advice is not None and advice.relief is not None:
+        fraction = advice.relief.fraction
+        book.add_derived("solver.chunk", advice.chunk, book.line("chunked_prefill_size", "fraction"))
+        book.add_derived("solver.chunk_fraction", None if fraction == known.fraction else fraction, line)
 
 
 def _advice(attempt: Attempt, known: derived.Figures) -> "Advice | None":

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
-from sgdoctor.engines.sglang.memory.fractions import at_fraction
+from sgdoctor.engines.sglang.memory.fractions import at_fraction, is_worth
 from sgdoctor.engines.sglang.memory.prediction import Prediction
 from sgdoctor.fixes.memory.limits import best_fraction, interval_of, recommended
 from sgdoctor.fixes.memory.options import Option, last_resort, options_for
@@ -16,8 +16,6 @@ from sgdoctor.texts import Text
 
 FRACTION: Final = "--mem-fraction-static"
 _CONTEXT: Final = "--context-length"
-_WORTH: Final = 1.1
-"""A cut that gives less than a tenth more tokens is not worth its loss."""
 _CONTEXT_STEP: Final = 1024
 _MOST_PAIRS: Final = 3
 
@@ -183,11 +181,6 @@ def _with_context(situation: Situation, now: Prediction, context: int) -> Cut | 
         opens=True,
         serves_context=True,
     )
-
-
-def is_worth(found: Prediction, before: Prediction) -> bool:
-    """Whether so many more tokens fit that they make up for what is lost."""
-    return (found.kv_tokens or 0) >= _WORTH * (before.kv_tokens or 0)
 
 
 def _serves(found: Prediction, situation: Situation) -> bool:

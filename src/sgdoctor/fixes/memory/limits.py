@@ -3,10 +3,9 @@
 from typing import Final
 
 from sgdoctor.engines.sglang.memory import fractions
-from sgdoctor.engines.sglang.memory.fractions import Failed, at_fraction
+from sgdoctor.engines.sglang.memory.fractions import Failed, Span, at_fraction
 from sgdoctor.engines.sglang.memory.pools import smallest_fraction
 from sgdoctor.engines.sglang.memory.predict import Start
-from sgdoctor.engines.sglang.memory.prediction import Prediction, Range, known
 from sgdoctor.fixes.memory.situation import Tried
 from sgdoctor.fixes.memory.solution import Interval
 
@@ -22,7 +21,7 @@ def interval_of(start: Start, tried: Tried | None) -> Interval | None:
         start: the launch on its card.
         tried: an attempt that was seen; its failure bounds the interval while graphs and chunk are the same.
     """
-    span = fractions.span_of(start, _bound(start, tried))
+    span = fractions.span_of(start, bound_of(start, tried))
     if span is None:
         return None
     low, safe, high = span
@@ -38,7 +37,7 @@ def interval_of(start: Start, tried: Tried | None) -> Interval | None:
 
 def best_fraction(start: Start, interval: Interval, tried: Tried | None) -> float | None:
     """The fraction to be recommended: the largest that is expected to leave enough; None if none works."""
-    return fractions.best_fraction(start, interval.low, interval.high, _bound(start, tried))
+    return fractions.best_fraction(start, Span(interval.low, interval.safe, interval.high), bound_of(start, tried))
 
 
 def recommended(start: Start, tried: Tried | None) -> tuple[Interval | None, float | None]:
@@ -47,7 +46,8 @@ def recommended(start: Start, tried: Tried | None) -> tuple[Interval | None, flo
     return interval, None if interval is None else best_fraction(start, interval, tried)
 
 
-def _bound(start: Start, tried: Tried | None) -> Failed | None:
+def bound_of(start: Start, tried: Tried | None) -> Failed | None:
+    """How the attempt ran out of memory, where that says something of this start; else None."""
     if tried is None or not tried.out_of_memory or tried.fraction is None or not _same_costs(start, tried):
         return None
     return Failed(tried.fraction, tried.lacking_gib)
@@ -61,15 +61,3 @@ def _same_costs(start: Start, tried: Tried) -> bool:
         return True
     now, then = at_fraction(start, tried.fraction), at_fraction(start.under(tried.settings), tried.fraction)
     return (now.decode_graphs, now.prefill_graphs) == (then.decode_graphs, then.prefill_graphs)
-
-
-def saved_beside_pools(before: Prediction, after: Prediction) -> Range:
-    """What graphs and prompts take less (GiB) in ``after`` than in ``before``, two starts with equal pools."""
-    saved = known(0.0)
-    for one, other in (
-        (before.after_pools_gib, after.after_pools_gib),
-        (before.activations_gib, after.activations_gib),
-    ):
-        if one is not None and other is not None:
-            saved = saved.plus(one.less(other))
-    return saved

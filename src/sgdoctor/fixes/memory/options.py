@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sgdoctor.engines.sglang.memory.defaults import choose
-from sgdoctor.engines.sglang.memory.derived import chunk_half
+from sgdoctor.engines.sglang.memory.fractions import smaller_chunk
 from sgdoctor.engines.sglang.memory.predict import Start, predict, slots_needed, strategy_in_force
 from sgdoctor.engines.sglang.versions import version_key
 from sgdoctor.fixes.memory.situation import Situation
@@ -252,10 +252,8 @@ def _values(situation: Situation) -> Iterator[Option]:
 def _work(situation: Situation) -> Iterator[Option]:
     """Of working memory and of speculative decoding."""
     start = situation.start
-    chosen = choose(start.settings, start.shape, start.card.size_mib, start.version)
-    # Beyond the chunk that SGLang itself takes on such a card half of it may still be too much.
-    half = min(chunk_half(chosen.chunk) or 0, 2 * chosen.default_chunk)
-    if half and half % start.settings.page == 0:
+    half = smaller_chunk(start)
+    if half is not None:
         yield Option(
             "smaller-chunk",
             24,

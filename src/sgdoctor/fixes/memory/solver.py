@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Final
 
-from sgdoctor.engines.sglang.memory.fractions import TOO_LOW, at_fraction
+from sgdoctor.engines.sglang.memory.fractions import TOO_LOW, Failed, at_fraction, is_worth, relieved
 from sgdoctor.engines.sglang.memory.prediction import Prediction, Warned
-from sgdoctor.fixes.memory.cuts import FRACTION, cuts_for, fitting_context, is_worth, lower_fraction, to_fraction
-from sgdoctor.fixes.memory.limits import best_fraction, interval_of, recommended, saved_beside_pools
+from sgdoctor.fixes.memory.cuts import FRACTION, cuts_for, fitting_context, lower_fraction, to_fraction
+from sgdoctor.fixes.memory.limits import best_fraction, bound_of, interval_of
 from sgdoctor.fixes.memory.options import first_relief
 from sgdoctor.fixes.memory.situation import KV_FULL, Situation
 from sgdoctor.fixes.memory.solution import Interval, Outcome, Solution
@@ -88,22 +88,16 @@ def _adjusted(situation: Situation, now: Prediction, interval: Interval) -> Solu
 
 
 def _relieved(situation: Situation, now: Prediction, rule: str) -> Solution | None:
-    """Graphs or prompts ran out of memory: they are made smaller first, long before the pools are.
-
-    Only what is certain to save something counts, and what may save as much as was lacking: another start costs
-    minutes.
-    """
+    """Graphs or prompts ran out of memory: they are made smaller first, long before the pools are."""
     tried = situation.tried
+    lacking = tried.lacking_gib if tried is not None else 0.0
+    in_force = tried.fraction if tried is not None and tried.fraction is not None else now.fraction
     for option in first_relief(situation, rule):
         start = option.apply(situation.start)
-        saved = saved_beside_pools(now, at_fraction(start, now.fraction))
-        if saved.low <= 0 or (tried is not None and saved.high < tried.lacking_gib):
+        relief = relieved(situation.start, start, Failed(in_force, lacking), bound_of(start, tried))
+        if relief is None:
             continue
-        interval, fraction = recommended(start, tried)
-        if fraction is None:
-            continue
-        if tried is not None and tried.fraction is not None:
-            fraction = min(fraction, tried.fraction)
+        interval, fraction = interval_of(start, tried), relief.fraction
         found = at_fraction(start, fraction)
         later = replace(situation, start=start)
         lower = lower_fraction(situation, now)

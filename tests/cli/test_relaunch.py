@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -244,6 +245,18 @@ def test_an_open_journal_is_not_forgotten(home: Path, capsys: pytest.CaptureFixt
 
 
 # ---------------------------------------------------------------- history
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_forgetting_a_folder_forgets_nothing_of_others(
+    name: str, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "run" / "sgl").mkdir(parents=True)
+    monkeypatch.setattr("sgdoctor.cli.forget._engine_of", lambda _: nullcontext())
+
+    assert 0 == main(["forget", name, "--yes", "--lang", "en"])
+    assert f"{name}: nothing is kept of it.\n" == capsys.readouterr().out
+    assert (home / "run" / "sgl").is_dir()
 
 
 def test_commands_differ_by_their_flags() -> None:

@@ -518,6 +518,7 @@ def test_asks_before_it_starts_again(
         (["--"], "name the command"),
         (["--max-attempts", "0", "--", "true"], "--max-attempts: 0"),
         (["--name", "a b", "--", "true"], "--name a b"),
+        (["--name", "..", "--", "true"], "--name ..: letters, digits"),
         (["--ready-timeout", "0", "--", "true"], "--ready-timeout"),
         (["--tui", "--", "true"], "--tui needs a terminal"),
         (["--", "docker", "run", "x"], "in a container"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sgdoctor.containers.records import AttemptEnded, AttemptStarted, Container, ExitFacts, LogChunk
-from sgdoctor.containers.spool import Limits, Spool, bytes_of, spooled
+from sgdoctor.containers.spool import Limits, Spool, bytes_of, file_name_of, spooled
 
 T0 = 1796040000_000000001
 
@@ -50,12 +50,24 @@ def test_only_the_owner_may_read(tmp_path: Path) -> None:
     assert kept.path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_name_cannot_leave_the_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["../../x", "..", ".", "a/b", "模型"])
+def test_name_cannot_leave_the_folder(name: str, tmp_path: Path) -> None:
     spool = Spool(tmp_path)
-    spool.take(started(name="../../x"))
+    spool.take(started(name=name))
     spool.close()
+    (kept,) = spooled(tmp_path, name)
 
     assert [path.name for path in tmp_path.iterdir()] == ["spool"]
+    assert kept.path.parent.parent == tmp_path / "spool"
+
+
+def test_names_of_files_are_different_ones() -> None:
+    names = ("sgl", "sgl.2", "模型", "千问", "__", ".", "..", "n" * 300, "n" * 301)
+    files = [file_name_of(name) for name in names]
+
+    assert ["sgl", "sgl.2", "__"] == [files[0], files[1], files[4]]
+    assert len(names) == len(set(files))
+    assert all(len(file) <= 255 for file in files)
 
 
 def test_middle_is_dropped_and_marked(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sgdoctor.launch.change import Change
-from sgdoctor.processes.record import Record, Start, close_cut_off, command_words
+from sgdoctor.processes.record import Record, Start, close_cut_off, command_words, files_folder
 from sgdoctor.relaunch.journal import Journal, journal_dir, journals
 from sgdoctor.relaunch.launches import history
 from sgdoctor.relaunch.lock import locked
@@ -88,3 +88,15 @@ def test_a_server_is_started_without_a_journal_where_there_can_be_none(tmp_path:
 )
 def test_variables_in_front_of_a_command(text: str, variables: dict[str, str], words: list[str]) -> None:
     assert (variables, words) == command_words(text)
+
+
+@pytest.mark.parametrize("name", [".", "..", "模型", "sgl"])
+def test_files_of_a_server_lie_in_a_folder_of_their_own(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    # `forget` removes it with all that is in it.
+    folder = files_folder(name)
+
+    assert tmp_path / "sgdoctor" / "run" == folder.resolve().parent
+    assert folder != files_folder("千问")

@@ -26,6 +26,13 @@ def test_name_that_is_too_long_for_a_file(tmp_path: Path) -> None:
     assert holder(one, tmp_path, "ABCD") is None
 
 
+def test_names_of_another_script_are_not_one(tmp_path: Path) -> None:
+    with locked("模型", tmp_path), locked("千问", tmp_path):
+        assert holder("千问", tmp_path) is not None
+    with locked("n" * 400, tmp_path, "ABCD"):
+        assert max(len(path.name) for path in (tmp_path / "relaunch").iterdir()) <= 255
+
+
 def test_another_process_is_named_until_it_is_killed(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     held = context.Event()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sgdoctor.cli.parsing import Parser
 
 _TRIES: Final = 3
-_NAME: Final = re.compile(r"[\w.-]{1,64}")
+_NAME: Final = re.compile(r"(?!\.+$)[\w.-]{1,64}")
 
 
 def configure(parser: "Parser") -> None:

@@ -45,8 +45,8 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "请给出命令：sgdoctor run -- python -m sglang.launch_server --model-path ...",
     ),
     "usage.name": (
-        "--name {given}: letters, digits, '.', '_' and '-' only",
-        "--name {given}：只能包含字母、数字、“.”、“_”和“-”",
+        "--name {given}: letters, digits, '.', '_' and '-' only, and not dots alone",
+        "--name {given}：只能包含字母、数字、“.”、“_”和“-”，且不能只有点",
     ),
     "usage.tui": ("--tui needs a terminal and the app (Textual)", "--tui 需要终端和界面（Textual）"),
     "container": (

@@ -7,6 +7,7 @@ import re
 import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -26,6 +27,7 @@ from sgdoctor.texts import Text
 _COPY: Final = 1 << 20
 _MEMORY: Final = 32 << 20
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]")
+_PART_OF_NAME: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ class Spool:
             "history": record.history,
             "exit": None,
         }
-        folder = self._root / (_UNSAFE.sub("_", record.container.name) or record.container.id[:12])
+        folder = self._root / file_name_of(record.container.name or record.container.id[:12])
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._older = _same_start(folder, self._meta)
         self._prune(folder)
@@ -248,6 +250,20 @@ class Spool:
             size = _size_of(path)
             if _remove(path):
                 excess -= size
+
+
+def file_name_of(name: str, longest: int = 255) -> str:
+    """A name as that of a file or folder: no path, no name of another one, and not too long.
+
+    Args:
+        name: of a container, which is its own file name, or of a server without one, which may be any.
+        longest: that it may be.
+    """
+    safe = _UNSAFE.sub("_", name)
+    if safe == name and name.strip(".") and len(name) <= longest:
+        return name
+    # Two names of other scripts differ by nothing else, and `..` is no folder of its own.
+    return f"{safe[:_PART_OF_NAME]}~{sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
 
 
 def spooled(root: Path | None = None, name: str | None = None) -> list[SpooledAttempt]:

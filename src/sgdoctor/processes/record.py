@@ -1,7 +1,6 @@
 """A start of a process in the journal, so that the history of a name has it."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,14 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Self
 
-from sgdoctor.containers.spool import state_dir
+from sgdoctor.containers.spool import file_name_of, state_dir
 from sgdoctor.errors import UserError
 from sgdoctor.launch.change import Change
 from sgdoctor.relaunch.journal import Journal, open_journals
 from sgdoctor.relaunch.model import Ending, Intent, Outcome, Progress, Purpose, Step, StepState, Way
 from sgdoctor.texts import Text
 
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]")
 _CUT_OFF: Final = Text("sgdoctor was killed, and the server with it.", "sgdoctor 被强行结束，服务随之结束。")
 
 
@@ -110,7 +108,7 @@ class Record:
 
 def files_folder(name: str) -> Path:
     """The folder for what the launches of a server need: links to its model, corrected copies, start-up files."""
-    return state_dir() / "run" / _UNSAFE.sub("_", name)
+    return state_dir() / "run" / file_name_of(name)
 
 
 def close_cut_off(name: str, root: Path | None = None) -> None:

@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -13,12 +12,12 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
+from sgdoctor.containers.spool import file_name_of
 from sgdoctor.errors import UserError
 from sgdoctor.relaunch.journal import journal_dir
 
 _SHORT: Final = 12
 _LONGEST: Final = 128
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +85,7 @@ def holder(container: str, root: Path | None = None, engine: str = "") -> Holder
 def _path(container: str, root: Path | None, engine: str) -> Path:
     # Of a limited length, as names of files have a limit, and those of containers have none.
     of_engine = f"@{_digest(engine)}" if engine else ""
-    name = container if len(container) <= _LONGEST else f"{container[:_LONGEST]}~{_digest(container)}"
-    return journal_dir(root) / f"{_UNSAFE.sub('_', name)}{of_engine}.lock"
+    return journal_dir(root) / f"{file_name_of(container, _LONGEST)}{of_engine}.lock"
 
 
 def _digest(text: str) -> str:

@@ -122,7 +122,10 @@ def test_the_line_of_the_failure_stands_before_the_warning_of_it() -> None:
 
 
 def test_a_warning_that_something_died_is_no_sign_of_it() -> None:
-    assert explained([hit(consequence("END"), event(10, "WARNING: x"))], SERVING).signs == ()
+    warned, said = event(10, "WARNING: x"), event(10, "x died; skipping y")
+
+    assert explained([hit(consequence("END"), warned)], SERVING).signs == ()
+    assert [sign.rule.id for sign in explained([hit(consequence("END"), said)], SERVING).signs] == ["END"]
 
 
 def test_torch_without_cuda_is_no_mere_warning() -> None:

@@ -266,8 +266,10 @@ def _by_rule(hits: Iterable[Hit]) -> list[list[Hit]]:
 def _weighed(hits: list[Hit], course: Course) -> _Node | None:
     """The hits of one rule as a node, its severity corrected by what happened afterwards; None if it says nothing."""
     rule = hits[0].rule
-    if rule.severity in _SERIOUS and all(_is_mild(hit) for hit in hits):
-        return _mild(rule, hits, course) if rule.role is Role.CAUSE else None
+    if rule.role is Role.CONSEQUENCE and all(hit.weight and is_warning(hit.event) for hit in hits):
+        return None
+    if rule.role is Role.CAUSE and rule.severity in _SERIOUS and all(_is_mild(hit) for hit in hits):
+        return _mild(rule, hits, course)
     if rule.severity is not Severity.FATAL and rule.role is Role.CAUSE:
         return _Node(rule, hits, rule.severity)
     deadly = [hit for hit in hits if not _outlived(hit, course)]

@@ -1,5 +1,6 @@
 """What is left of a container that somebody removed, and how long a lost answer is waited for."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ from sgdoctor.relaunch.journal import Journal
 from sgdoctor.relaunch.launches import To
 from sgdoctor.relaunch.launching import quiet
 from sgdoctor.relaunch.model import Ending, Intent, Outcome, Patience, Progress, Step, StepState, Way
-from sgdoctor.relaunch.returning import kept_of_removed
+from sgdoctor.relaunch.returning import removed
 from sgdoctor.relaunch.transaction import Transaction
 from sgdoctor.relaunch.unawaited import Unawaited
 from tests.relaunch.test_launches import ENGINE, relaunched
@@ -37,9 +38,14 @@ class There:
 
 def left(
     root: Path, containers: Mapping[str, Mapping[str, Any]], monkeypatch: pytest.MonkeyPatch, to: To = "last-good"
-) -> tuple[int, str] | None:
+) -> tuple[int, str] | str | None:
+    """Number of the launch that is still there, and the commands; else what is said."""
     monkeypatch.setattr(Engine, "identity", lambda _: ENGINE)
-    return kept_of_removed(cast("Client", There(containers)), "sgl", to, root)
+    said = removed(cast("Client", There(containers)), "sgl", to, root)
+    if said is None:
+        return None
+    found = re.fullmatch(r"sgl was removed\. .* launch (\d+) is still there; back to it: (.*)", said.en)
+    return (int(found[1]), found[2]) if found else said.en
 
 
 def test_kept_container_of_one_that_was_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,8 +58,15 @@ def test_kept_container_of_one_that_was_removed(tmp_path: Path, monkeypatch: pyt
     assert (1, back) == left(tmp_path, {"a": KEPT, "b": KEPT, "d": KEPT}, monkeypatch)
     assert (0, back) == left(tmp_path, {"a": KEPT, "b": KEPT}, monkeypatch, "original")
     assert (1, back) == left(tmp_path, {"a": KEPT, "b": KEPT}, monkeypatch, 1)
-    assert left(tmp_path, {"d": KEPT}, monkeypatch) is None
-    assert left(tmp_path, {"a": KEPT}, monkeypatch, 1) is None
+    gone = "sgl was removed, and no container of that launch is left; what it was started with: sgdoctor history sgl"
+    assert gone == left(tmp_path, {"d": KEPT}, monkeypatch)
+    assert gone == left(tmp_path, {"a": KEPT}, monkeypatch, 1)
+    assert gone == left(tmp_path, {}, monkeypatch)
+
+
+def test_nothing_is_said_of_what_was_never_relaunched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert left(tmp_path, {}, monkeypatch) is None
+    relaunched(tmp_path, "sgl", "a", "b", way=Way.PROCESS)
     assert left(tmp_path, {}, monkeypatch) is None
 
 

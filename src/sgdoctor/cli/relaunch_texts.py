@@ -266,10 +266,6 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "{name} has another name now: sgdoctor rollback {now}",
         "{name} 现在改用其他名称：sgdoctor rollback {now}",
     ),
-    "rollback.removed": (
-        "somebody removed {name}. The container of launch {number} is still there; back to it: {commands}",
-        "{name} 已被其他人删除。第 {number} 次启动的容器仍在；恢复它：{commands}",
-    ),
     "rollback.renamed": (
         "Its container is still there, named {now}, and takes its place again.",
         "它的容器仍在，现名 {now}，将重新接管。",

@@ -95,17 +95,15 @@ def _go_back(client: "Client", given: str, to: "To", *, base: "RuleBase", show: 
     from sgdoctor.cli.open_relaunch import check_free
     from sgdoctor.cli.relaunch_run import Errand
     from sgdoctor.containers.find import find, look_for
-    from sgdoctor.relaunch.returning import go_back, kept_of_removed, plan_return
+    from sgdoctor.relaunch.returning import go_back, plan_return, removed
     from sgdoctor.report.safe import printable
 
     lang = show.lang
     if look_for(client, given, None) is None:
         if now := name_now(client, given):
             return complain(printable(words(lang, "rollback.other_name", name=given, now=now)), lang)
-        if (left := kept_of_removed(client, given, to)) is not None:
-            number, commands = left
-            text = words(lang, "rollback.removed", name=given, number=number, commands=commands)
-            return complain(printable(text), lang)
+        if (left := removed(client, given, to)) is not None:
+            return complain(printable(left.in_language(lang)), lang)
     look = find(client, given)
     name = look.container.name
     check_free(client, name)

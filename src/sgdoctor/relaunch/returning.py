@@ -153,9 +153,7 @@ def go_back(
     )
 
 
-def kept_of_removed(
-    client: Client, container: str, to: To = "last-good", root: Path | None = None
-) -> tuple[int, str] | None:
+def removed(client: Client, container: str, to: To = "last-good", root: Path | None = None) -> Text | None:
     """What is left of a container that somebody removed: no relaunch, as nothing is there whose place could be taken.
 
     Args:
@@ -165,14 +163,14 @@ def kept_of_removed(
         root: stands for the state folder of sgdoctor.
 
     Returns:
-        The number of the launch whose container is still there, and the commands that put it back, for a shell; None if
-        there is none.
+        The commands that put a kept container back, or where its launches can be read; None if none is known.
 
     Raises:
         UserError: the engine does not answer.
     """
     engine = Engine(client)
-    for one in reversed(launches_of(container, root, engine.identity())):
+    launches = [one for one in launches_of(container, root, engine.identity()) if one.attempt.way is not Way.PROCESS]
+    for one in reversed(launches):
         attempt = one.attempt
         served = attempt.ending in (None, Ending.DONE)
         meant = served if to == "last-good" else attempt.number == (0 if to == "original" else to)
@@ -184,8 +182,8 @@ def kept_of_removed(
             commands.append(f"docker update --restart {policy} {container}")
         if not runs(data):
             commands.append(f"docker start {container}")
-        return attempt.number, " && ".join(commands)
-    return None
+        return texts.removed_and_kept(container, attempt.number, " && ".join(commands))
+    return texts.removed_with_all(container) if launches else None
 
 
 def check_engine(engine: Engine, journal: Journal) -> None:

@@ -294,3 +294,20 @@ def unhealthy(address: str, status: int) -> Text:
         f"The server says that it is ready, and answers {address}/health with {status}.",
         f"服务自称已就绪，但 {address}/health 返回 {status}。",
     )
+
+
+def removed_and_kept(name: str, number: int, commands: str) -> Text:
+    """Somebody removed the container that had the name, and an earlier one is still there."""
+    return Text(
+        f"{name} was removed. The container of launch {number} is still there; back to it: {commands}",
+        f"{name} 已被删除。第 {number} 次启动的容器仍在；恢复它：{commands}",
+    )
+
+
+def removed_with_all(name: str) -> Text:
+    """Somebody removed the container that had the name, and no earlier one is there."""
+    return Text(
+        f"{name} was removed, and no container of that launch is left; what it was started with: "
+        f"sgdoctor history {name}",
+        f"{name} 已被删除，那次启动的容器也已不在；它的启动命令见：sgdoctor history {name}",
+    )

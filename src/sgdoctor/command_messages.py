@@ -171,6 +171,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "无法安全地修改这份文本：{why}。请手动输入：",
     ),
     "fix.note": ("Note: {text}", "说明：{text}"),
+    "fix.notices": ("Worth knowing", "值得注意"),
     "fix.by_hand": ("What to do by hand", "需要手动完成的"),
     "fix.left": ("What cannot be done here", "需要手动完成的"),
     "fix.alternatives": ("Other ways", "其他办法"),

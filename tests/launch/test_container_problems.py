@@ -99,6 +99,23 @@ def test_an_empty_argument_is_no_line_break() -> None:
     assert [] == ids(launch(command=(*ARGV, "--chat-template", "")))
 
 
+@pytest.mark.parametrize(
+    ("origin", "image", "entrypoint", "found"),
+    [
+        (Origin.COMPOSE, "lmsysorg/sglang:latest", (), True),
+        (Origin.COMPOSE, "lmsysorg/sglang:latest", ("my-server",), False),
+        (Origin.COMPOSE, "some/engine:1", (), False),
+        (Origin.CONTAINER, "some/engine:1", (), True),
+        (Origin.CONTAINER, "lmsysorg/sglang:latest", ("/opt/nvidia/nvidia_entrypoint.sh",), True),
+    ],
+)
+def test_flags_may_be_for_the_entrypoint(origin: Origin, image: str, entrypoint: tuple[str, ...], found: bool) -> None:
+    command = (*entrypoint, "--model-path", "/m")
+    of = launch(argv=(), command=command, entrypoint=len(entrypoint), origin=origin, image=image)
+
+    assert found == ("flags-without-engine" in ids(of))
+
+
 def test_every_problem_speaks_both_languages() -> None:
     worst = launch(
         argv=(),

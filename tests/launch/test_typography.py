@@ -32,6 +32,11 @@ from sgdoctor.launch.typography import REPAIR, repaired
         ("a \\\n\n  --b", "a \\\n  --b", ["blank-line-in-command"]),
         ("a # why\n  --b", "# why\na \\\n  --b", ["comment-in-command"]),
         ("a --b\n# why\n  --c", "# why\na --b \\\n  --c", ["comment-in-command", "no-backslash"]),
+        (
+            "case $1 in\n  --x)\n    y ;;\nesac\na\n --b $(c)",
+            "case $1 in\n  --x)\n    y ;;\nesac\na \\\n --b $(c)",
+            ["no-backslash"],
+        ),
         ("A=(b)\na\n  --b", "A=(b)\na \\\n  --b", ["no-backslash"]),
         ("a\n  --b 1\n  -c\nd", "a \\\n  --b 1 \\\n  -c\nd", ["no-backslash"]),
     ],
@@ -64,6 +69,7 @@ def test_what_is_put_right(text: str, expected: str, kinds: list[str]) -> None:
         "echo ‘a\nb’",
         "a --b \\\\\n--",
         "- a\n-1",
+        "case $1 in\n  --tp)\n    tp=$2\n    ;;\n  -h | --help)\n    exit ;;\n  --port=*|-p*)\n    p=${1#*=} ;;\nesac",
         "",
     ],
 )

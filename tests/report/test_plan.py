@@ -99,6 +99,17 @@ def test_thousands_of_mistakes_are_counted_and_hide_no_other() -> None:
     assert "以及另外 2,988 个同类项" in printed(shown, "zh")
 
 
+def test_what_is_worth_knowing_is_not_called_wrong() -> None:
+    document = read_shell("python3 -m sglang.launch_server --model-path /m --tp 2", "run.sh")
+    problems = flag_problems(document.launch, FLAGS, {})
+    plan = plan_for(document, Knowledge(FLAGS, lambda launch: flag_problems(launch, FLAGS, {}), problems=problems))
+    text = printed(Answer("run.sh", document, plan, FLAGS, problems=tuple(problems)))
+
+    assert ["notice"] == [one.severity for one in problems]
+    assert "Worth knowing" in text
+    assert "Wrong as written" not in text
+
+
 _BASE = load_rule_base(user_dirs=())
 _BY_HAND = [
     rule

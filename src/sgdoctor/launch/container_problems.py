@@ -73,6 +73,9 @@ def _flags_alone(launch: Launch) -> Iterator[Problem]:
     words = launch.command[launch.entrypoint :]
     if launch.argv or not words or not words[0].startswith("--"):
         return
+    # Of a container the whole command is known; else the entrypoint takes the flags: the one given, or another image's.
+    if launch.origin is not Origin.CONTAINER and (launch.entrypoint or "sglang" not in (launch.image or "")):
+        return
     yield Problem(
         "flags-without-engine",
         "fatal",

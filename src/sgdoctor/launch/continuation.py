@@ -8,7 +8,8 @@ from typing import Final
 Report = Callable[[str, int], None]
 """Takes the kind of a mistake and the number of its line."""
 
-_FLAG_LINE: Final = re.compile(r"[ \t]*--?[A-Za-z]")
+# `--tp)` and `-h | --help)` are patterns of `case`, in scripts that read flags of their own.
+_FLAG_LINE: Final = re.compile(r"[ \t]*(?!-[^\s()|]*(?:[ \t]*\|[ \t]*[^\s()|]+)*[ \t]*\))--?[A-Za-z]")
 _CONTINUED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
 _BEHIND: Final = re.compile(r"\\[ \t]+\Z")
 _HERE: Final = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")

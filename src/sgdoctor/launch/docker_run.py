@@ -105,9 +105,6 @@ def _docker_run(text: str, name: str, plain: Repaired, tokens: Sequence[Word]) -
 
 def _problems(plain: Repaired, command: DockerCommand, launch: Launch) -> tuple[Problem, ...]:
     inside = container_problems(launch)
-    if command.entrypoint or "sglang" not in (launch.image or ""):
-        # The entrypoint takes the flags: the one that is given, or that of another image.
-        inside = tuple(problem for problem in inside if problem.id != "flags-without-engine")
     of_docker = docker_run_problems(command, lambda index: at_lines([plain.line(command.words[index].start)]))
     return (*plain.problems, *of_docker, *inside)
 

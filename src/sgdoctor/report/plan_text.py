@@ -10,13 +10,13 @@ from rich.text import Text as Styled
 
 from sgdoctor.diagnosis.model import Diagnosis, State, Verdict
 from sgdoctor.engines.sglang.memory.prediction import Prediction, Range
-from sgdoctor.fixes.model import Answer, Basis, Left, Plan, Step
+from sgdoctor.fixes.model import Answer, Basis, Plan, Step
 from sgdoctor.launch.model import Problem
 from sgdoctor.messages import say
 from sgdoctor.report.canvas import Canvas
 from sgdoctor.report.plan_redact import plan_redactor
 from sgdoctor.report.safe import printable
-from sgdoctor.report.shortening import first_of_each
+from sgdoctor.report.shortening import first_of_each, grouped
 from sgdoctor.report.wording import change_text, cost_of, last_line, version_text
 from sgdoctor.rules.model import Severity
 from sgdoctor.texts import Text, listed
@@ -161,10 +161,13 @@ class _Sheet(Canvas):
         self.line(Styled(printable(f" {self.glyphs.dot} ".join(parts)), style="dim"), 2)
 
     def _problems(self, problems: Sequence[Problem]) -> None:
-        if not problems:
-            return
-        self.blank()
-        self.section("fix.problems")
+        for key, noticed in (("fix.problems", False), ("fix.notices", True)):
+            if some := [problem for problem in problems if (problem.severity == "notice") is noticed]:
+                self.blank()
+                self.section(key)
+                self._list(some)
+
+    def _list(self, problems: Sequence[Problem]) -> None:
         shown, rest = first_of_each(problems, attrgetter("id"))
         for problem in shown:
             style = _SEVERITY_STYLES.get(problem.severity, "dim")
@@ -299,7 +302,7 @@ class _Sheet(Canvas):
         return bool(plan.left) and not plan.steps and plan.impossible is None
 
     def _lefts(self, plan: Plan) -> None:
-        for why, group in _grouped(plan.left):
+        for why, group in grouped(plan.left):
             self.line(self.styled(self._text(why)), 4, Styled(f"{self.glyphs.dot} "))
             for left in group:
                 if left.change is not None:
@@ -336,7 +339,7 @@ def closing_line(answer: Answer, lang: str) -> str:
     if not plan.changes and plan.left:
         if plan.impossible is not None:
             return say(lang, "fix.closing.impossible")
-        return say(lang, "fix.closing.by_hand", count=len(_grouped(plan.left)))
+        return say(lang, "fix.closing.by_hand", count=len(grouped(plan.left)))
     if not plan.changes and (wrong := sum(problem.severity in _WRONG for problem in answer.problems)):
         return say(lang, "fix.closing.wrong", count=wrong)
     if not plan.changes:
@@ -390,11 +393,3 @@ def _amount(size: Range | None, lang: str) -> str:
     if size is None:
         return _UNKNOWN
     return f"{size.text.in_language(lang)} GiB"
-
-
-def _grouped(lefts: Iterable[Left]) -> list[tuple[Text, list[Left]]]:
-    """What is left, with the changes of one piece of advice together."""
-    groups: dict[Text, list[Left]] = {}
-    for left in lefts:
-        groups.setdefault(left.why, []).append(left)
-    return list(groups.items())

@@ -4,6 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from typing import Final, TypeVar
 
+from sgdoctor.fixes.model import Left
+from sgdoctor.texts import Text
+
 _T = TypeVar("_T")
 _SHOWN: Final = 12
 
@@ -29,3 +32,11 @@ def first_of_each(items: Iterable[_T], kind: Callable[[_T], Hashable], shown: in
         else:
             rest += 1
     return kept, rest
+
+
+def grouped(lefts: Iterable[Left]) -> list[tuple[Text, list[Left]]]:
+    """What is left, with the changes of one piece of advice together."""
+    groups: dict[Text, list[Left]] = {}
+    for left in lefts:
+        groups.setdefault(left.why, []).append(left)
+    return list(groups.items())

@@ -511,6 +511,23 @@ def test_tokens(options: str, engine: str, expected: list[object], tmp_path: Pat
     assert not any("hf_not_shown" in str(finding) for finding in found(situation, "launch-token"))
 
 
+@pytest.mark.parametrize(
+    ("options", "facts", "expected"),
+    [
+        ("-v H/empty:/root/.cache/huggingface", {}, [(FAIL, "SGL310")]),
+        ("-v H/empty:/root/.cache/huggingface", {"simulated": True}, [(SKIPPED, None)]),
+        ("-v H/empty:/root/.cache/huggingface", {"contained": True}, [(SKIPPED, None)]),
+        ("", {"simulated": True}, [(FAIL, "SGL310")]),
+    ],
+)
+def test_a_token_that_may_lie_where_nobody_looked(
+    options: str, facts: dict[str, bool], expected: list[object], tmp_path: Path
+) -> None:
+    situation = shell(run(options.replace("H/", f"{tmp_path}/"), engine=HUB), tmp_path, host(**facts))
+
+    assert troubles(situation, "launch-token") == expected
+
+
 def with_health(lines: str, tmp_path: Path) -> Situation:
     (tmp_path / "m").mkdir(exist_ok=True)
     (tmp_path / "m" / "config.json").write_text('{"model_type": "qwen3_5_moe", "num_experts": 200}', encoding="utf-8")

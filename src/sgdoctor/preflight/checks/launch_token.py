@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import ClassVar, Final
 
 from sgdoctor.launch.change import Change
 from sgdoctor.launch.host_paths import host_path
 from sgdoctor.launch.model import Launch
 from sgdoctor.preflight.asked import asked_by
+from sgdoctor.preflight.elsewhere import unseen
 from sgdoctor.preflight.launches.gpus import image_env
 from sgdoctor.preflight.launches.places import State, state_of
 from sgdoctor.preflight.model import Area, Finding, Situation, Status
@@ -56,6 +58,11 @@ class LaunchToken:
                 ),
             )
         elif _GATED.match(located.asked):
+            why = unseen(situation.host, launch)
+            if why is not None and _token_file(situation, launch, env, located.cache or "") is not None:
+                # `hf auth login` puts it beside the cache, which the engine gets, and nobody looked there.
+                yield Finding(Status.SKIPPED, why, evidence=located.asked, remote=situation.host.remote)
+                return
             yield Finding(
                 Status.FAIL,
                 Text(
@@ -78,6 +85,14 @@ def _source(situation: Situation, launch: Launch, env: dict[str, str | None], ca
     for name in _TOKENS:
         if name in env and env[name] != "":
             return name
-    inside = env.get("HF_TOKEN_PATH") or f"{cache.removesuffix('/hub')}/token"
-    here = host_path(launch, inside, situation.beside)
-    return inside if here is not None and state_of(situation, here) is State.FILE else ""
+    here = _token_file(situation, launch, env, cache)
+    return _token_path(env, cache) if here is not None and state_of(situation, here) is State.FILE else ""
+
+
+def _token_path(env: dict[str, str | None], cache: str) -> str:
+    return env.get("HF_TOKEN_PATH") or f"{cache.removesuffix('/hub')}/token"
+
+
+def _token_file(situation: Situation, launch: Launch, env: dict[str, str | None], cache: str) -> Path | None:
+    """Where the file with the token would be on the host; None where none of its folders gets to the engine."""
+    return host_path(launch, _token_path(env, cache), situation.beside)

@@ -130,6 +130,8 @@ def drift(client: Client, inspection: Inspection, service: ComposeService) -> Te
         why.append(texts.other_hash(service.origin.version, here))
         if names := list(_differing(inspection, service.document.launch)):
             why.append(texts.differing(names))
+        if names := _not_set(inspection, service.document.launch):
+            why.append(texts.not_set(names))
     image = str(mapping(inspection.data.get("Config")).get("Image") or "")
     now = client.image_data(image)
     if now is None:
@@ -232,6 +234,12 @@ def _scale(document: ComposeDocument) -> int:
     return max([1, *(int(text) for text in asked if text is not None and text.isdecimal())])
 
 
+def _not_set(inspection: Inspection, written: Launch) -> list[str]:
+    """Variables that the files leave to the shell, that the container has, and that the shell does not have (now)."""
+    there = inspection.launch.env
+    return sorted(name for name, value in written.env.items() if value is None and there.get(name) is not None)
+
+
 def _differing(inspection: Inspection, written: Launch) -> Iterator[str]:
     """Parts of a container that are not as the files say; not all that the hash is made of."""
     launch = inspection.launch
@@ -239,8 +247,9 @@ def _differing(inspection: Inspection, written: Launch) -> Iterator[str]:
         yield "command"
     if written.image not in (None, launch.image):
         yield "image"
-    for name in sorted({*written.env, *launch.env}):
-        if (name in written.env) != (name in launch.env) or written.env[name] not in (None, launch.env[name]):
+    unset = _not_set(inspection, written)
+    for name in sorted({*written.env, *launch.env} - {*unset}):
+        if written.env.get(name) != launch.env.get(name):
             yield name
     if (None if written.shm_bytes in DEFAULT_SHM else written.shm_bytes) != launch.shm_bytes:
         yield "shm_size"

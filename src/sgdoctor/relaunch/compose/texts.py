@@ -123,6 +123,12 @@ def differing(names: Sequence[str]) -> Text:
     return Text(f"Different are: {listed}.", f"不同之处：{listed}。")
 
 
+def not_set(names: Sequence[str]) -> Text:
+    """Variables that the files leave to the shell, as `- HF_TOKEN`; sudo takes them away."""
+    listed = ", ".join(names)
+    return Text(f"Not set in this shell: {listed}.", f"当前 shell 中未设置：{listed}。")
+
+
 def image_moved(image: str) -> Text:
     """The tag names another image than the one that runs."""
     return Text(

@@ -517,6 +517,7 @@ def nothing(here: Path) -> None:
         (nothing, ["run.sh", "--set", "tp=-5"], "`--tp -5` is out of range: it is 1 to 4,096"),
         (nothing, ["run.sh", "--set", f"context-length={10**24}"], "`--context-length 1e+24` is out of range"),
         (nothing, ["run.sh", "--set", "--no-such-flag=1"], "There is no flag `--no-such-flag` in 0.5.15"),
+        (nothing, ["run.sh", "--unset", "mem-fraction-statik"], "did you mean `--mem-fraction-static`?"),
         (nothing, ["run.sh", "--set", "dtype=--trust-remote-code"], "would not take this for a value"),
         (nothing, ["run.sh", "--set", "dtype=a\nb"], "line breaks"),
         (nothing, ["run.sh", "--env", "A"], "NAME=VALUE"),

@@ -21,7 +21,7 @@ from sgdoctor.engines.sglang.versions import version_of_image
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.changed import as_meant
 from sgdoctor.fixes.config_file import with_config
-from sgdoctor.fixes.flag_tables import assumed, flag_problems, likeliest, refuse_unread
+from sgdoctor.fixes.flag_tables import assumed, flag_problems, likeliest, refuse_missing, refuse_unread
 from sgdoctor.fixes.model import Answer, Basis
 from sgdoctor.fixes.patch_steps import NO_PATCHES, Patches, patches_for
 from sgdoctor.fixes.plan import Knowledge, Wishes, plan_for
@@ -91,6 +91,7 @@ def answer_for(
         doubt = doubt_of(launch, facts, table, target.log.name)
     asked_for = asked(arguments.set, arguments.unset, arguments.env, table)
     refuse_unread(asked_for, table)
+    refuse_missing(asked_for, launch, table)
     if bare is None and launch.image is None:
         bare = beside / _PATCH_FOLDER
     places = _Places(model_folder(launch, table, beside), beside, bare, _serves_as(launch, table))

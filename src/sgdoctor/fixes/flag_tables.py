@@ -9,6 +9,7 @@ from sgdoctor.engines.sglang.flags.model import Schema
 from sgdoctor.engines.sglang.flags.schemas import schema, versions
 from sgdoctor.engines.sglang.flags.settings import place_of
 from sgdoctor.engines.sglang.flags.values import read_value
+from sgdoctor.engines.sglang.suggestions import place
 from sgdoctor.engines.sglang.versions import version_key
 from sgdoctor.errors import UserError
 from sgdoctor.fixes.changed import as_meant
@@ -91,6 +92,25 @@ def refuse_unread(changes: Iterable[Change], table: Schema) -> None:
                 f"--set {change.name}={change.value}: written as it is, this is no value of the flag",
                 f"--set {change.name}={change.value}：会按原样写入，这不是该参数的值",
             ) from None
+
+
+def refuse_missing(changes: Iterable[Change], launch: Launch, table: Schema) -> None:
+    """Refuses to leave out what is neither a flag of the engine nor in the launch: a misspelled wish would do nothing.
+
+    Raises:
+        UserError: there is no such flag; with the one that is like it.
+    """
+    given = {one.flag for one in given_flags(launch.argv, launch.flags_at, table)}
+    for change in changes:
+        if change.kind != "flag.unset" or change.name in given or table.option(change.name) is not None:
+            continue
+        close = place(change.name, table.names).suggestion
+        en = f"; did you mean `{close}`?" if close is not None else ""
+        zh = f"；是否想写 `{close}`？" if close is not None else ""
+        raise UserError(
+            f"--unset {change.name}: {table.version} has no such flag, and the launch does not have it either{en}",
+            f"--unset {change.name}：{table.version} 没有这个参数，启动命令中也没有{zh}",
+        )
 
 
 def likeliest(document: Document | None, facts: Mapping[str, Any]) -> Schema:

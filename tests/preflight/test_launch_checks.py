@@ -28,6 +28,15 @@ def container(name: str, *ports: int, state: str = "running", **labels: str) -> 
     return {"Id": "0a1b2c3d4e5f66", "Names": [f"/{name}"], "State": state, "Ports": published, "Labels": named}
 
 
+def test_a_router_needs_no_gpu(tmp_path: Path) -> None:
+    image = "docker run lmsysorg/sglang:latest"
+    router = shell(f"{image} python3 -m sglang_router.launch_router --worker-urls http://a", tmp_path)
+    server = shell(f"{image} python3 -m sglang.launch_server --model-path /m", tmp_path)
+
+    assert [] == troubles(router, "launch-gpus")
+    assert ["SGL013"] == [rule for _, rule in troubles(server, "launch-gpus")]
+
+
 @pytest.mark.parametrize(
     ("options", "facts", "env", "expected"),
     [

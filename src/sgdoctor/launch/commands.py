@@ -12,6 +12,7 @@ from sgdoctor.launch.engine_words import (
     TALKING,
     EngineAt,
     engine_at,
+    routes_only,
     shell_script_at,
 )
 from sgdoctor.launch.flag_edits import is_flag, with_edits
@@ -143,6 +144,13 @@ def engine_in_tokens(
 
 def nothing_in(texts: Sequence[str]) -> Refused:
     """That a command starts no engine in plain sight."""
+    if routes_only(texts):
+        return Refused(
+            Text(
+                "it starts a router, which takes none of the engine's flags",
+                "它启动的是路由程序，不接受引擎的参数",
+            )
+        )
     program = next((text for text in texts if text.endswith(SCRIPTS)), texts[0] if texts else "")
     if not program or is_flag(program):
         return Refused(Text("what the image itself runs is not known from here", "镜像自带的启动命令在这里无法得知"))

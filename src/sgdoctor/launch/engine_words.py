@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ash"})
@@ -15,6 +16,15 @@ _SUBCOMMANDS: Final = {("sglang", "serve"): "sglang", ("vllm", "serve"): "vllm"}
 _PROGRAMS: Final = {"llama-server": "llama.cpp", "sglang.launch_server": "sglang"}
 TALKING: Final = frozenset({"echo", "printf", "pkill", "pgrep", "grep", "cat", "sed", "which", "man"})
 """Programs that only speak of a command."""
+
+# They pass requests on to servers of elsewhere: sgl-router, its later name, and the small balancer before both.
+_ROUTERS: Final = frozenset({"sglang-router", "smg", "amg"})
+_ROUTER_MODULES: Final = frozenset(
+    {
+        *("sglang_router", "sglang_router.launch_router", "smg", "smg.launch_router"),
+        *("sglang.srt.disaggregation.mini_lb", "sglang.srt.disaggregation.launch_lb"),
+    }
+)
 
 # Programs that serve nothing, whatever they are given.
 _IDLE: Final = frozenset({"sleep", "tail", "nvidia-smi", "true", "false", "ls", "top", "env", "hostname"})
@@ -91,6 +101,14 @@ def serves_nothing(texts: Sequence[str]) -> bool:
     if program in _SHELLS or program.startswith("python"):
         return all(text.startswith("-") and text not in ("-c", "-m") for text in rest)
     return program in _IDLE or program in TALKING
+
+
+def routes_only(texts: Sequence[str]) -> bool:
+    """Whether a command starts a router alone, which needs no GPU and no model."""
+    names = [text.rpartition("/")[2] for text in texts]
+    if names[:1] and names[0] in _ROUTERS:
+        return True
+    return any(module == "-m" and name in _ROUTER_MODULES for module, name in pairwise(names))
 
 
 def is_shell(program: str) -> bool:

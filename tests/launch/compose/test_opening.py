@@ -98,6 +98,24 @@ def test_a_service_can_be_named_by_its_container() -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "python3 -m sglang_router.launch_router --worker-urls http://llm:30000",
+        "smg --worker-urls http://llm:30000",
+        "python3 -m sglang.srt.disaggregation.mini_lb --prefill http://llm:30000",
+    ],
+)
+def test_a_router_beside_the_server_is_not_meant(command: str) -> None:
+    router = f"  router:\n    image: lmsysorg/sglang:latest\n    command: {command}\n"
+
+    assert "llm" == open_compose([("compose.yaml", LLM + router)], None, {}).service
+    alone = open_compose([("compose.yaml", f"services:\n{router}")], None, {})
+    assert "router" == alone.service
+    assert alone.editable.why is not None
+    assert alone.editable.why.en.startswith("it starts a router")
+
+
+@pytest.mark.parametrize(
     ("text", "service", "message"),
     [
         (LLM, "web", "compose.yaml: no service 'web'; there are: llm"),

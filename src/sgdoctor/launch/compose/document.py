@@ -14,7 +14,7 @@ from sgdoctor.launch.compose.command_words import CommandPart
 from sgdoctor.launch.compose.field_changes import with_field_change
 from sgdoctor.launch.compose.problems import duplicate_keys, problems_of
 from sgdoctor.launch.compose.project import File, Project, Service, open_project
-from sgdoctor.launch.compose.reading import command_parts, engine_of, is_about_sglang, launch_of
+from sgdoctor.launch.compose.reading import command_parts, engine_of, is_about_sglang, is_router, launch_of
 from sgdoctor.launch.compose.state import NoPlaceError, State, file_to_edit
 from sgdoctor.launch.found import Found, Refused, refusal
 from sgdoctor.launch.model import Editable, Edited, EditState, FlagTable, Launch, Problem
@@ -138,6 +138,8 @@ def _chosen(project: Project, name: str | None) -> Service:
     found = [one for one in services.values() if is_about_sglang(one)] or [
         one for one in services.values() if isinstance(engine_of(one), Found)
     ]
+    # A router is nobody's first question; its launch can be asked for by name.
+    found = [one for one in found if not is_router(one)] or found
     if len(found) == 1:
         return found[0]
     files, listed = (

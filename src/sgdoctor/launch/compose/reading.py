@@ -16,6 +16,7 @@ from sgdoctor.launch.compose.dotenv import read_dotenv
 from sgdoctor.launch.compose.project import Parts, Project, Service, read_text
 from sgdoctor.launch.compose.values import Fields, Items, Text, Value
 from sgdoctor.launch.docker_values import read_ports, read_size, read_ulimit, read_volume
+from sgdoctor.launch.engine_words import routes_only
 from sgdoctor.launch.found import Found, Refused
 from sgdoctor.launch.model import Gpus, Launch, Mount, Origin, Port
 
@@ -100,6 +101,11 @@ def is_about_sglang(service: Service) -> bool:
     """Whether image or command of a service name SGLang."""
     words = [service.text("image") or "", *(word for part in command_parts(service) for word in part.texts)]
     return any("sglang" in word.lower() for word in words)
+
+
+def is_router(service: Service) -> bool:
+    """Whether a service starts a router alone."""
+    return routes_only([word for part in command_parts(service) for word in part.texts])
 
 
 def environment_of(project: Project, service: Service) -> dict[str, EnvEntry]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from sgdoctor.launch.change import Change
+from sgdoctor.launch.engine_words import routes_only
 from sgdoctor.launch.model import Launch
 from sgdoctor.preflight.elsewhere import NO_CARD_SEEN
 from sgdoctor.preflight.launches.gpus import SeenGpus, card_of, seen_gpus
@@ -53,7 +54,7 @@ def _decided(launch: Launch) -> frozenset[str]:
 
 def _none(situation: Situation, launch: Launch, seen: SeenGpus) -> Iterator[Finding]:
     """No GPU comes in at all."""
-    if seen.given != 0 or not (launch.argv or "sglang" in (launch.image or "")):
+    if seen.given != 0 or not (launch.argv or "sglang" in (launch.image or "")) or routes_only(launch.command):
         return
     settings = settings_of(situation)
     if not seen.by and (settings.has_devices or settings.hidden):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sgdoctor.fixes.steps import SHOWN_ONLY
 from sgdoctor.launch.change import Change
 from sgdoctor.preflight.model import Finding, Situation, Status
 from sgdoctor.preflight.models.folder import read_folder
@@ -517,6 +518,10 @@ def test_tokens(options: str, engine: str, expected: list[object], tmp_path: Pat
     situation = shell(run(options.replace("H:", f"{tmp_path}:"), engine=engine), tmp_path)
 
     assert troubles(situation, "launch-token") == expected
+    # Nobody but its owner can fill it in: a plan that was written with a placeholder would fail.
+    changes = [change for one in found(situation, "launch-token") for change in one.changes]
+    assert bool(changes) == (expected == [(FAIL, "SGL310")])
+    assert all(change.kind in SHOWN_ONLY for change in changes)
     assert not any("hf_not_shown" in str(finding) for finding in found(situation, "launch-token"))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from sgdoctor.launch.change import Change
+from sgdoctor.launch.compose.document import ComposeDocument
 from sgdoctor.launch.host_paths import host_path
 from sgdoctor.launch.model import Launch
 from sgdoctor.preflight.asked import asked_by
@@ -70,7 +71,7 @@ class LaunchToken:
                     f"{located.asked} 需要 token，而引擎没有得到",
                 ),
                 prevents="SGL310",
-                changes=(Change("env.set", "HF_TOKEN", "YOUR_TOKEN"),),
+                changes=(_by_hand(situation, launch),),
                 detail=Text(
                     "Accept the licence on the page of the model first. The token of the host does not get into a "
                     "container by itself.",
@@ -78,6 +79,15 @@ class LaunchToken:
                 ),
                 phase="config",
             )
+
+
+def _by_hand(situation: Situation, launch: Launch) -> Change:
+    """The line with the token, which only its owner can fill in."""
+    if isinstance(situation.document, ComposeDocument):
+        return Change("file.edit", f"services.{situation.document.service}.environment", "HF_TOKEN: YOUR_TOKEN")
+    if launch.image is not None:
+        return Change("file.edit", "docker run", "-e HF_TOKEN=YOUR_TOKEN")
+    return Change("host.command", value="export HF_TOKEN=YOUR_TOKEN")
 
 
 def _source(situation: Situation, launch: Launch, env: dict[str, str | None], cache: str) -> str:

@@ -554,7 +554,9 @@ def test_every_text_is_used() -> None:
 
     assert [] == unused
     closing = {f"end.{end.value}" for end in End if end not in NEVER}
-    assert closing | {"end.nobody", "end.ended", "end.told"} == {key for key in run_texts._TEXTS if key.startswith("end.")}
+    assert closing | {"end.nobody", "end.ended", "end.told"} == {
+        key for key in run_texts._TEXTS if key.startswith("end.")
+    }
 
 
 def test_what_was_kept_is_forgotten(state: Path, capsys: pytest.CaptureFixture[str]) -> None:

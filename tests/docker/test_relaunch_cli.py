@@ -378,6 +378,7 @@ def test_killed_in_the_middle_and_resumed(bench: Bench) -> None:
     bench.serve(environment=SLOW)
     process = bench.begin("relaunch", NAME, "--set", BETTER, "--yes")
     bench.until("ready begun")
+    process.send_signal(signal.SIGSTOP)  # else it may be over before the next command has begun
     under_way = bench.run("rollback", NAME, "--yes")
     process.kill()
     process.communicate()

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from sgdoctor.engines.sglang.history import load_history
@@ -13,6 +14,7 @@ _NOISE: Final = 10
 _IMAGE: Final = lazy_pattern(r"(?:^|/)sglang[^:]*:v?(?P<version>\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)")
 
 
+@lru_cache(maxsize=1024)
 def version_key(version: str) -> tuple[int, ...]:
     """Sort key of a released version: ``0.5.15.post1`` after ``0.5.15``."""
     return tuple(int(part) for part in re.findall(r"\d+", version))

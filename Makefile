@@ -26,7 +26,9 @@ $(VENV)/.dev: $(VENV)/.run pyproject.toml
 demo: $(VENV)/.run
 	@$(BIN)/sgdoctor diagnose --phases fixtures/logs/real/article27-mfs-0.80.log; test $$? -eq 3
 
-test: $(VENV)/.dev lint types contracts rules
+# The checks of the code each use one core, so they run side by side.
+test: $(VENV)/.dev
+	@$(MAKE) --no-print-directory --jobs --output-sync lint types contracts rules
 	$(BIN)/python -m pytest -n auto
 
 check: test

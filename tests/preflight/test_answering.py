@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -71,13 +72,16 @@ def curable(answer: Preflight) -> set[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_every_launch_is_answered_in_every_form_and_one_plan_cures_what_can_be_cured(model: Path) -> None:
+def test_every_launch_is_answered_in_every_form_and_one_plan_cures_what_can_be_cured(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # An error of a check is told as one that could not be made; here it is raised.
+    monkeypatch.setattr("sgdoctor.preflight.answering.checked", partial(checked, strict=True))
     left: dict[str, set[tuple[str, str]]] = {}
     planned = 0
     for name, document in launches():
         wanted = Wanted(gpu="2x3090", model=model)
         answer = preflight_of(name, document, LAUNCHES, wanted)
-        assert checked(answer.situation, strict=True) == list(answer.checked), name
         for lang in ("en", "zh"):
             out = io.StringIO()
             print_preflight(console_for(out, {}), answer, lang, diff=True)

@@ -6,6 +6,7 @@ from typing import Final
 from sgdoctor.containers.client import Client, Listed, Look
 from sgdoctor.containers.records import Container
 from sgdoctor.errors import UserError
+from sgdoctor.texts import listed
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}$")
 _SGLANG: Final = re.compile(r"\bsglang\b|\bsgl[-_]|launch_server|sglang\.", re.IGNORECASE)
@@ -79,10 +80,10 @@ def check_one(client: Client, target: str, found: Look) -> None:
         return
     members = client.containers(target)
     if len({entry.project for entry in members}) > 1:
-        names = ", ".join(entry.name for entry in members[:_SHOWN])
+        names = listed(entry.name for entry in members[:_SHOWN])
         raise UserError(
-            f"{target}: several Compose projects have a service of this name; say which container: {names}",
-            f"{target}：有多个 Compose 项目包含同名服务；请指明容器：{names}",
+            f"{target}: several Compose projects have a service of this name; say which container: {names.en}",
+            f"{target}：有多个 Compose 项目包含同名服务；请指明容器：{names.zh}",
         )
 
 

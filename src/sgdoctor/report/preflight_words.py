@@ -13,7 +13,7 @@ from sgdoctor.preflight.predicted import Foreseen
 from sgdoctor.redaction import Redactor, redactor, unredacted
 from sgdoctor.report.plan_redact import plan_redactor
 from sgdoctor.report.shortening import first_of_each
-from sgdoctor.texts import Text
+from sgdoctor.texts import Text, listed
 
 
 def redactor_of(answer: Preflight, *, redact: bool) -> Redactor:
@@ -93,7 +93,7 @@ def _unchecked_text(answer: Preflight, lang: str) -> str:
     )
     if rest:
         names.append(say(lang, "preflight.unchecked.more", count=rest))
-    return ("、" if lang == "zh" else ", ").join(names)
+    return listed(names).in_language(lang)
 
 
 def rows_by_area(answer: Preflight) -> Iterator[tuple[Area, list[tuple[Text, Finding]]]]:
@@ -130,7 +130,7 @@ def _is_elsewhere(finding: Finding) -> bool:
 
 def _folded(checks: Iterable[Check]) -> tuple[Text, Finding]:
     titles = tuple(dict.fromkeys(check.title for check in checks))
-    english, chinese = ", ".join(title.en for title in titles), "、".join(title.zh for title in titles)
+    english, chinese = listed(title.en for title in titles).en, listed(title.zh for title in titles).zh
     title = Text(f"{english} (the card is of another machine)", f"{chinese}（显卡属于另一台机器）")
     return Text("Not looked at", "未检查"), Finding(Status.SKIPPED, title)
 

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from sgdoctor.texts import Text
+from sgdoctor.texts import Text, listed
 
 STILL_AT_WORK: Final = Text(
     "A Compose that an earlier relaunch started is still at work.", "上一次重启所启动的 Compose 仍在运行。"
@@ -53,11 +53,11 @@ def not_installed(version: str, file: str, service: str, *, first: bool) -> Text
 
 def shared(service: str, others: Sequence[str]) -> Text:
     """Other containers would lose what they live in."""
-    listed = ", ".join(others)
+    names = listed(others)
     return Text(
-        f"{listed} lives in the network, the memory or the processes of {service}, and would have to be made anew "
+        f"{names.en} lives in the network, the memory or the processes of {service}, and would have to be made anew "
         f"with it; edit the file (sgdoctor fix --write) and run up for all of them.",
-        f"{listed} 共用 {service} 的网络、内存或进程空间，必须一起重建；请修改文件（sgdoctor fix --write），"
+        f"{names.zh} 共用 {service} 的网络、内存或进程空间，必须一起重建；请修改文件（sgdoctor fix --write），"
         "再对它们一起运行 up。",
     )
 
@@ -119,14 +119,14 @@ def other_hash(by: str, here: str) -> Text:
 
 def differing(names: Sequence[str]) -> Text:
     """What is seen of it."""
-    listed = ", ".join(names)
-    return Text(f"Different are: {listed}.", f"不同之处：{listed}。")
+    parts = listed(names)
+    return Text(f"Different are: {parts.en}.", f"不同之处：{parts.zh}。")
 
 
 def not_set(names: Sequence[str]) -> Text:
     """Variables that the files leave to the shell, as `- HF_TOKEN`; sudo takes them away."""
-    listed = ", ".join(names)
-    return Text(f"Not set in this shell: {listed}.", f"当前 shell 中未设置：{listed}。")
+    variables = listed(names)
+    return Text(f"Not set in this shell: {variables.en}.", f"当前 shell 中未设置：{variables.zh}。")
 
 
 def image_moved(image: str) -> Text:
@@ -170,8 +170,8 @@ def edited_since(file: str) -> Text:
 
 def touches_others(names: Sequence[str]) -> Text:
     """The edit would be one of other services, too."""
-    listed = ", ".join(names)
-    return Text(f"It would change other services as well: {listed}.", f"会同时改变其他服务：{listed}。")
+    others = listed(names)
+    return Text(f"It would change other services as well: {others.en}.", f"会同时改变其他服务：{others.zh}。")
 
 
 def reads_otherwise(wanted: str, found: str) -> Text:

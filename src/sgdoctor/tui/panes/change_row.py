@@ -17,7 +17,7 @@ from sgdoctor.tui.cure_words import say_cure
 from sgdoctor.tui.doctor import Draft
 from sgdoctor.tui.drafting import Row, hint_for
 from sgdoctor.tui.drawing import BUSY, CODE, GOOD, MUTED, ODD, cut, plain, prose, styled, wrap
-from sgdoctor.tui.panes.diagnosis import SAFETY_LOOK
+from sgdoctor.tui.panes.cards import SAFETY_LOOK
 from sgdoctor.tui.view import View
 from sgdoctor.tui.widgets import Drawing
 

@@ -12,7 +12,7 @@ from sgdoctor.report.safe import printable
 from sgdoctor.tui.course import Course, Taken
 from sgdoctor.tui.cure_words import say_cure
 from sgdoctor.tui.drawing import BAD, BLANK, BUSY, GOOD, MUTED, ODD, cut, prose, styled, took, wrap
-from sgdoctor.tui.panes.diagnosis import card_lines
+from sgdoctor.tui.panes.cards import card_lines
 from sgdoctor.tui.view import View
 
 _TIME_CELLS: Final = 8

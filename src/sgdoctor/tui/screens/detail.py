@@ -11,7 +11,7 @@ from sgdoctor.report.safe import printable
 from sgdoctor.rules.template import spoken
 from sgdoctor.tui.bindings import forwarded
 from sgdoctor.tui.drawing import BLANK, MUTED, plain, prose, styled, wrap
-from sgdoctor.tui.panes.diagnosis import SEVERITY_LOOK, fix_lines, quote_lines
+from sgdoctor.tui.panes.cards import SEVERITY_LOOK, fix_lines, quote_lines
 from sgdoctor.tui.panes.forecast import forecast_lines
 from sgdoctor.tui.screens.dialog import Dialog
 from sgdoctor.tui.screens.explain import section

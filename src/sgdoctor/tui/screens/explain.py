@@ -14,7 +14,7 @@ from sgdoctor.rules.template import spoken
 from sgdoctor.texts import Text
 from sgdoctor.tui.bindings import forwarded
 from sgdoctor.tui.drawing import BLANK, CODE, MUTED, plain, prose, styled, wrap
-from sgdoctor.tui.panes.diagnosis import SAFETY_LOOK, SEVERITY_LOOK
+from sgdoctor.tui.panes.cards import SAFETY_LOOK, SEVERITY_LOOK
 from sgdoctor.tui.screens.dialog import Dialog
 from sgdoctor.tui.view import View, flags_of
 from sgdoctor.tui.words import tell
